@@ -2,15 +2,18 @@ import { TIME_OF_DAY } from './attribution.ts';
 
 /**
  * Returns whether these lines begin with the head that a mail client writes above the mail that is
- * answered: sender, date, recipient and subject in one paragraph, in any of the usual languages.
- * Lists of people (`From: Berlin`, `To: Paris`) lack a subject, or the time and addresses.
+ * answered, in any of the usual languages: sender, date, recipient and subject in one paragraph,
+ * and text below. Lists of people (`From: Berlin`, `To: Paris`) lack a subject, the time and
+ * addresses, or the text. Only the first `MAX_HEAD_LINES` are needed.
  */
 export function isMailHead(lines: readonly string[]): boolean {
   if (!SENDER.test(lines[0] ?? '')) return false;
   const end = lines.findIndex((line) => line.trim() === '');
-  const head = lines.slice(0, end === -1 ? MAX_HEAD_LINES : Math.min(end, MAX_HEAD_LINES));
-  const has = (pattern: RegExp) => head.some((line) => pattern.test(line));
-  return has(DATE) && has(RECIPIENT) && has(SUBJECT) && (has(/@/) || has(TIME_OF_DAY));
+  const head = end === -1 ? lines : lines.slice(0, end);
+  const places = [DATE, RECIPIENT, SUBJECT].map((field) => head.findIndex((line) => field.test(line)));
+  const below = lines.slice(Math.max(...places) + 1);
+  if (places.includes(-1) || below.every((line) => line.trim() === '')) return false;
+  return head.some((line) => line.includes('@') || TIME_OF_DAY.test(line));
 }
 
 /** Returns whether a line says that the answered mail begins below. */
@@ -28,7 +31,7 @@ export function isForward(subject: string): boolean {
   return FORWARD_PREFIX.test(subject);
 }
 
-export const MAX_HEAD_LINES = 12;
+export const MAX_HEAD_LINES = 20;
 
 /** A field may be bold, which plain text shows as asterisks. */
 function field(names: string): RegExp {

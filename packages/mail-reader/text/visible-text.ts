@@ -35,16 +35,8 @@ function historyOf(lines: readonly string[]): History {
 
 /** Returns the first line of the history whose head or attribution is here, or null if none is. */
 function startOfHistory(lines: readonly string[], index: number): number | null {
-  if (isMailHead(lines.slice(index, index + MAX_HEAD_LINES))) {
-    return hasTextBelow(lines, index) ? ruleAbove(lines, index) : null;
-  }
+  if (isMailHead(lines.slice(index, index + MAX_HEAD_LINES))) return ruleAbove(lines, index);
   return isOriginalMark(lines[index] ?? '') || isAttributionOfUnmarked(lines, index) ? index : null;
-}
-
-/** Returns whether a mail stands below a head: without one, a person has filled in a form. */
-function hasTextBelow(lines: readonly string[], head: number): boolean {
-  const end = lines.findIndex((line, index) => index > head && line.trim() === '');
-  return end !== -1 && lines.slice(end).some((line) => line.trim() !== '');
 }
 
 /** Returns the start of a head, with the line of underscores or dashes above it. */
