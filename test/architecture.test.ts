@@ -78,6 +78,7 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'hooks',
       'json-bytes',
       'plain-text',
+      'timezone-offset',
     ],
   ],
 };

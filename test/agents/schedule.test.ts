@@ -36,6 +36,8 @@ t.test('daylight saving: an hour that does not come, one that comes twice', asyn
   const hourly = ['0 * * * *', 'America/New_York'] as const;
   t.strictSame(due(...hourly, '2026-11-01T04:30Z', 3), ['11-01T05:00', '11-01T06:00', '11-01T07:00']);
   t.strictSame(due('0 9 * * 1', 'UTC', '2026-11-21T00:00Z', 1), ['11-23T09:00']);
+  const ofDay = ['30 23 27 3 *', 'America/Nuuk', '2027-03-01T00:00Z', 2] as const;
+  t.strictSame(due(...ofDay), ['03-28T01:00', '03-28T00:30'], 'midnight of the next day');
 });
 
 t.test(

@@ -4,12 +4,13 @@ import { IconButton } from '@parley/ui/elements/button.tsx';
 import { Icon } from '@parley/ui/elements/icon.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
+import { fieldTime } from '@parley/ui/text/field-time.ts';
 import { fullTimeOf } from '@parley/ui/text/time.ts';
 import { Clock, Pencil, SendHorizontal, Trash2 } from 'lucide';
 import { useState } from 'preact/hooks';
 import { useSignedIn } from '../session/session-context.tsx';
 import { MessageEdit } from '../writing/message-edit.tsx';
-import { fieldTime, whenText } from '../writing/send-times.ts';
+import { whenText } from '../writing/send-times.ts';
 import { useStanding } from '../writing/use-standing.ts';
 
 /** The messages of a conversation that wait for their time. */

@@ -1,9 +1,10 @@
 import { Button, IconButton } from '@parley/ui/elements/button.tsx';
 import { MenuButton } from '@parley/ui/overlays/menu.tsx';
 import { Popover } from '@parley/ui/overlays/popover.tsx';
+import { fieldTime } from '@parley/ui/text/field-time.ts';
 import { Clock } from 'lucide';
 import { useRef, useState } from 'preact/hooks';
-import { fieldTime, momentOf, sendTimes, whenText } from '../writing/send-times.ts';
+import { momentOf, sendTimes, whenText } from '../writing/send-times.ts';
 import { TimeField } from '../writing/time-field.tsx';
 
 export interface SendLaterProps {

@@ -1,13 +1,14 @@
 /** What the composer decides without a browser. */
 
 import { pastedFiles } from '@parley/ui/files/pasted.ts';
+import { fieldTime } from '@parley/ui/text/field-time.ts';
 import t from 'tap';
 import { keyPress } from '../../../test/support/key-press.ts';
 import { KeptWriting, NOTHING_WRITTEN, type WritingStorage } from '../session/kept-writing.ts';
 import { formatOf, formatted } from '../writing/formatting.ts';
 import { askedAt, meant, mentionsIn } from '../writing/mentions.ts';
 import { messageOf } from '../writing/outgoing.ts';
-import { fieldTime, momentOf, sendTimes } from '../writing/send-times.ts';
+import { momentOf, sendTimes } from '../writing/send-times.ts';
 import { refusalOf, type Standing } from '../writing/writable.ts';
 
 const ADA = { id: 'act_a', name: 'Ada Lovelace', type: 'user' } as const;
@@ -121,6 +122,7 @@ t.test('the times that are offered have not passed', async (t) => {
   t.equal(fieldTime(monday), '2026-12-07T09:00');
   t.equal(momentOf('2026-11-26T10:00', new Date('2026-11-26T10:00')), null);
   t.equal(momentOf('', new Date()), null);
+  t.equal(momentOf('2026-11-26T10:01', new Date('2026-11-26T10:00'))?.getMinutes(), 1);
 });
 
 t.test('a conversation that takes no messages says why', async (t) => {

@@ -1,3 +1,5 @@
+import { skippedTime } from '@parley/ui/text/field-time.ts';
+
 /** A time that is offered for a message. */
 export interface SendTime {
   readonly label: string;
@@ -20,17 +22,10 @@ function atHour(now: Date, days: number, hour: number): Date {
   return new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, hour);
 }
 
-/** Returns a moment as the value of a `datetime-local` field. */
-export function fieldTime(at: Date): string {
-  const two = (value: number) => String(value).padStart(2, '0');
-  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  return `${day}T${two(at.getHours())}:${two(at.getMinutes())}`;
-}
-
-/** Returns the moment of such a value, or null if it is none or has passed. */
+/** Returns the moment of a `datetime-local` field, or null if it is none or has passed. */
 export function momentOf(value: string, now: Date): Date | null {
   const at = new Date(value);
-  return Number.isNaN(at.getTime()) || at <= now ? null : at;
+  return Number.isNaN(at.getTime()) || at <= now || skippedTime(value) !== '' ? null : at;
 }
 
 /** Returns day and time as people say them, without seconds. */

@@ -1,3 +1,4 @@
+import { fieldTime } from '../text/field-time.ts';
 import type { FieldShape, Shape } from './shape.ts';
 
 /** The content of a form's fields: texts as they were typed, and nothing for empty ones. */
@@ -34,7 +35,7 @@ export function draftOf(shape: Shape, value: unknown): Draft {
     case 'json':
       return value === undefined || value === null ? '' : JSON.stringify(value, null, 2);
     case 'time':
-      return typeof value === 'string' ? localTimeOf(value) : '';
+      return typeof value === 'string' ? fieldTime(new Date(value)) : '';
     default:
       return value === undefined || value === null ? '' : String(value);
   }
@@ -178,10 +179,4 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
 
 function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
-}
-
-/** Returns the time as a field of the type `datetime-local` has it. */
-function localTimeOf(text: string): string {
-  const at = new Date(text);
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

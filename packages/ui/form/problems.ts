@@ -1,3 +1,4 @@
+import { skippedTime } from '../text/field-time.ts';
 import { type Draft, entriesOf, filledIn, groupOf, itemsOf } from './draft.ts';
 import type { Shape } from './shape.ts';
 
@@ -37,7 +38,9 @@ function look(shape: Shape, draft: Draft, path: string, say: Say): void {
       if (!isEmpty(draft) && !isJson(String(draft))) say(path, 'This is not valid JSON.');
       return;
     case 'time':
-      if (!isEmpty(draft) && Number.isNaN(Date.parse(String(draft)))) say(path, 'This must be a time.');
+      if (isEmpty(draft)) return;
+      if (Number.isNaN(Date.parse(String(draft)))) say(path, 'This must be a time.');
+      else if (skippedTime(String(draft)) !== '') say(path, skippedTime(String(draft)));
   }
 }
 

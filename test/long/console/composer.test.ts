@@ -329,6 +329,13 @@ t.test('messages are scheduled, changed, sent now and cancelled', async (t) => {
   await edit.fill('first, changed');
   await page.getByLabel(/Date and time/).fill('2000-01-01T00:00');
   await edit.press('Enter');
+  const session = await page.context().newCDPSession(page);
+  const setZone = (timezoneId: string) => session.send('Emulation.setTimezoneOverride', { timezoneId });
+  await setZone('Europe/Berlin');
+  await page.getByLabel(/Date and time/).fill('2031-03-30T02:30');
+  await edit.press('Enter');
+  await page.getByText(/Clocks skip March 30, 2031/).waitFor();
+  await setZone('');
   const changed = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10);
   await page.getByLabel(/Date and time/).fill(`${changed}T10:30`);
   await edit.press('Enter');

@@ -1,4 +1,5 @@
 import { Button } from '@parley/ui/elements/button.tsx';
+import { skippedTime } from '@parley/ui/text/field-time.ts';
 import { fullTimeOf } from '@parley/ui/text/time.ts';
 import type { SettingsPart } from './settings-part.ts';
 
@@ -23,8 +24,10 @@ export function Pause({ settings: { mute_until: until }, change }: SettingsPart)
           Until
           <input
             type="datetime-local"
-            onChange={({ currentTarget: { valueAsNumber, value } }) => {
-              if (!Number.isNaN(valueAsNumber)) void pauseUntil(new Date(value));
+            onChange={({ currentTarget }) => {
+              const { value } = currentTarget;
+              currentTarget.setCustomValidity(skippedTime(value));
+              if (currentTarget.reportValidity() && value !== '') void pauseUntil(new Date(value));
             }}
           />
         </label>

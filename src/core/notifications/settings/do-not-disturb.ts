@@ -3,6 +3,7 @@ import {
   WEEKDAYS,
   type Weekday,
 } from '@parley/protocol/resources/notification-settings.ts';
+import { timezoneOffset } from '../../../platform/timezone-offset.ts';
 
 /**
  * Returns whether a clock of the hours' timezone shows a time from `from` to before `to` at `at`,
@@ -12,14 +13,15 @@ import {
  */
 export function isWithin(hours: DoNotDisturb, at: Date): boolean {
   const { timezone } = hours;
-  const offset = offsetAt(timezone, at, 0);
+  const nowMs = at.getTime();
+  const offset = timezoneOffset(timezone, nowMs);
   if (shows(hours, at, offset)) return true;
   // The same instants by the clock before or after a change that repeats them.
-  const before = offsetAt(timezone, at, -LONGEST_CHANGE_MS);
-  const isSecondTime = before > offset && offsetAt(timezone, at, offset - before) === before;
+  const before = timezoneOffset(timezone, nowMs - LONGEST_CHANGE_MS);
+  const isSecondTime = before > offset && timezoneOffset(timezone, nowMs + offset - before) === before;
   if (isSecondTime && shows(hours, at, before)) return true;
-  const after = offsetAt(timezone, at, LONGEST_CHANGE_MS);
-  const isFirstTime = after < offset && offsetAt(timezone, at, offset - after) === after;
+  const after = timezoneOffset(timezone, nowMs + LONGEST_CHANGE_MS);
+  const isFirstTime = after < offset && timezoneOffset(timezone, nowMs + offset - after) === after;
   return isFirstTime && shows(hours, at, after);
 }
 
@@ -45,38 +47,4 @@ function beginsOn(days: readonly Weekday[], local: Date): boolean {
 
 function minutesOf(time: string): number {
   return Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
-}
-
-/** Returns the milliseconds by which the timezone is ahead of UTC, `shiftMs` after `at`. */
-function offsetAt(timezone: string, at: Date, shiftMs: number): number {
-  // Clocks show whole seconds.
-  const seconds = Math.floor((at.getTime() + shiftMs) / 1_000) * 1_000;
-  const shown: Record<string, number> = {};
-  for (const { type, value } of clockOf(timezone).formatToParts(seconds)) shown[type] = Number(value);
-  const { year, month, day, hour, minute, second } = shown;
-  return Date.UTC(year!, month! - 1, day!, hour!, minute!, second!) - seconds;
-}
-
-/** Making a format takes 50 us, using it 2. About 600 timezones exist, in any letter case. */
-const clocks = new Map<string, Intl.DateTimeFormat>();
-const MAX_CLOCKS = 1_000;
-
-function clockOf(timeZone: string): Intl.DateTimeFormat {
-  let clock = clocks.get(timeZone);
-  if (clock === undefined) {
-    if (clocks.size >= MAX_CLOCKS) clocks.clear();
-    const two = '2-digit';
-    clock = new Intl.DateTimeFormat('en', {
-      timeZone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: two,
-      day: two,
-      hour: two,
-      minute: two,
-      second: two,
-    });
-    clocks.set(timeZone, clock);
-  }
-  return clock;
 }

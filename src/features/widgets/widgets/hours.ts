@@ -1,5 +1,6 @@
 import { WEEKDAYS } from '@parley/protocol/resources/notification-settings.ts';
 import type { WidgetHours } from '@parley/protocol/resources/widget.ts';
+import { timezoneOffset } from '../../../platform/timezone-offset.ts';
 
 export interface Standing {
   readonly is_open: boolean;
@@ -39,7 +40,7 @@ function clockMs(clock: string): number {
 
 /** Returns midnight of the local day, as if the zone were UTC. */
 function localDay(timezone: string, ms: number): number {
-  const local = localMs(timezone, ms);
+  const local = ms + timezoneOffset(timezone, ms);
   return local - (((local % DAY_MS) + DAY_MS) % DAY_MS);
 }
 
@@ -47,33 +48,5 @@ function localDay(timezone: string, ms: number): number {
  * Returns the moment of a local time in the zone. A time that its clocks skip becomes a later one.
  */
 function momentOf(timezone: string, local: number): number {
-  const guess = local - (localMs(timezone, local) - local);
-  return guess - (localMs(timezone, guess) - local);
+  return local - timezoneOffset(timezone, local - timezoneOffset(timezone, local));
 }
-
-/** Returns the local time in the zone at a moment, as if the zone were UTC. */
-function localMs(timezone: string, ms: number): number {
-  let format = FORMATS.get(timezone);
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat('en', {
-      timeZone: timezone,
-      hourCycle: 'h23',
-      era: 'short',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    });
-    if (FORMATS.size >= MAX_FORMATS) FORMATS.clear();
-    FORMATS.set(timezone, format);
-  }
-  const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, Number(value)]));
-  const of = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0;
-  return Date.UTC(of('year'), of('month') - 1, of('day'), of('hour'), of('minute'), of('second'));
-}
-
-/** Cached and shared, because making a format takes a tenth of a millisecond. */
-const FORMATS = new Map<string, Intl.DateTimeFormat>();
-const MAX_FORMATS = 500;
