@@ -202,8 +202,9 @@ const DATA: readonly Section[] = [
     slug: 'account',
     title: 'Account',
     one: 'account',
-    about: 'Name and plan of this account.',
+    about: 'Name, plan and settings of this account.',
     get: 'get_account',
+    update: 'update_account',
     columns: [],
   },
 ];

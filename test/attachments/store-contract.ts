@@ -65,6 +65,16 @@ export function testStore(t: Test, open: (t: Test) => Promise<StoreGround>): voi
         t.equal(digest.digest('hex'), expected);
       }
       await t.rejects(store.putStream(object, whole()), 'an object is written once');
+      await t.rejects(store.putStream(object, broken(), { replaces: true }), {
+        message: 'the source broke off',
+      });
+      t.equal(await store.sizeOf(object.key), 40 * 1024 * 1024, 'what does not end replaces nothing');
+      async function* fewer() {
+        yield Buffer.from('fewer');
+      }
+      t.equal(await store.putStream(object, fewer(), { replaces: true }), 5);
+      t.equal(String(await store.read(object.key, 100)), 'fewer', 'unless it replaces the bytes');
+      t.equal(await store.sizeOf(object.key), 5);
     },
   );
 

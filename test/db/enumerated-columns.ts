@@ -25,6 +25,7 @@ type Enumerations = {
 
 const ENUMERATIONS: Enumerations = {
   accounts: {
+    picture_metadata: { keep: true, remove: true },
     plan: { free: true, pro: true },
     subscription: { active: true, inactive: true },
   },
@@ -76,6 +77,7 @@ const ENUMERATIONS: Enumerations = {
   },
   attachments: {
     kind: { file: true, image: true, link: true, resource: true },
+    picture_metadata: { kept: true, removed: true },
     resource_type: { account: true, actor: true, entity: true },
   },
   compliance_jobs: {

@@ -263,6 +263,7 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
   update_user: 'none',
   update_customer: 'none',
   erase_user: 'none',
+  update_account: 'none',
   update_me: 'none',
   create_role: 'none',
   update_role: 'none',

@@ -19,6 +19,7 @@ export const Attachment = Type.Object({
   removed_at: Since('1.2.harbor', Nullable(Timestamp)),
   created_at: Timestamp,
   metadata: MetadataField,
+  picture_metadata: Since('1.4.harbor-preview.1', Nullable(OneOf(['removed', 'kept']))),
 });
 export type Attachment = Static<typeof Attachment>;
 
@@ -33,4 +34,6 @@ describe(Attachment, {
   resource:
     'The linked resource of a `resource` attachment. Null for other kinds, to customers, and in the answers of Send Message and Reject Reply Draft.',
   metadata: METADATA_TEXTS.shown,
+  picture_metadata:
+    '`removed`: the picture tells nothing of its place, its device and its time. `kept`: it could not be read, and is as it was uploaded. Null for other kinds, and where the account keeps such data.',
 });

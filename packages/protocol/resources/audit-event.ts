@@ -82,6 +82,7 @@ export const AUDIT_ACTIONS = [
   'visitor.claimed',
   'account.registered',
   'account.handed_over',
+  'account.updated',
 ] as const;
 
 /** The actions that callers of an older version cannot name in a filter. */
@@ -108,6 +109,7 @@ export const AUDIT_ACTIONS_SINCE: MembersSince<(typeof AUDIT_ACTIONS)[number]> =
   'widget.deleted': '1.3.harbor',
   'visitor.claimed': '1.3.harbor',
   'account.handed_over': '1.4.harbor-preview.1',
+  'account.updated': '1.4.harbor-preview.1',
 };
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

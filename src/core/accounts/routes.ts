@@ -1,9 +1,9 @@
-import { Account } from '@parley/protocol/resources/account.ts';
+import { Account, UpdateAccountBody } from '@parley/protocol/resources/account.ts';
 import type { Authenticator } from '../../api/access/authenticate.ts';
 import type { Tokens } from '../../api/access/tokens.ts';
 import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import { findAccount, presentAccount } from './account/accounts.ts';
+import { changeSettings, findAccount, presentAccount } from './account/accounts.ts';
 import type { Avatars } from './avatars/avatars.ts';
 import { customerRoutes } from './customers/customer-routes.ts';
 import { entityRoutes } from './entity-routes.ts';
@@ -34,6 +34,17 @@ export function accountRoutes(
       unsubscribed: true,
       response: Account,
       handle: async ({ principal }) => presentAccount(await findAccount(database, principal.accountId)),
+    }),
+    defineRoute({
+      name: 'update_account',
+      method: 'PATCH',
+      path: '/v1/account',
+      summary: 'Change the settings of the account',
+      since: '1.4.harbor-preview.1',
+      permission: 'accounts:update',
+      body: UpdateAccountBody,
+      response: Account,
+      change: async (tx, { principal, body }) => presentAccount(await changeSettings(tx, principal, body)),
     }),
     ...meRoutes(database, avatars),
     ...peopleRoutes(database),

@@ -1,10 +1,12 @@
 import { ApiError, invalid, notFound } from '@parley/protocol/errors/errors.ts';
+import type { Attachment } from '@parley/protocol/resources/attachment.ts';
 import type { AttachmentInput } from '@parley/protocol/resources/chat-message.ts';
 import { kindOfUpload } from '@parley/protocol/resources/upload-kind.ts';
 import type { Principal } from '../../api/access/principal.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
+import { cleanPicture } from './pictures/clean-picture.ts';
 import type { ObjectStore } from './storage.ts';
-import { readUploads, type Upload } from './uploads.ts';
+import { insertCopy, isComplete, type OpenUpload, readUploads, type Upload } from './uploads.ts';
 
 /** An uploaded file in the form that a message stores. */
 export interface ClaimedFile {
@@ -12,6 +14,7 @@ export interface ClaimedFile {
   readonly filename: string;
   readonly content_type: string;
   readonly size_bytes: number;
+  readonly picture_metadata: Attachment['picture_metadata'];
   /** Signed now, for the answer and the event of the message itself; not stored. */
   readonly download_url: string;
 }
@@ -23,6 +26,9 @@ export interface ClaimedFile {
  * ApiError: `resource_not_found` for a key that the account, or a customer itself, did not get
  * within the last day; `resource_conflict` if the bytes were not uploaded; `validation_failed` if
  * the message contradicts the upload; or the error of the store.
+ *
+ * Where the account wants it, pictures lose their metadata here, before the message exists. A file
+ * that a message has already never changes: a copy takes its place.
  */
 export async function claimUploads(
   db: Db,
@@ -39,7 +45,10 @@ export async function claimUploads(
   const placeOf = (index: number) => places?.[index] ?? index;
   for (const [index, input] of named) checkClaim(placeOf(index), input, uploads.get(input.s3_key!));
   const claimed = await Promise.all(
-    named.map(async ([index, input]) => [index, await claim(store, placeOf(index), input, uploads)] as const),
+    named.map(async ([index, input]) => {
+      const upload = uploads.get(input.s3_key!)!;
+      return [index, await claim(db, store, upload, input, placeOf(index))] as const;
+    }),
   );
   return new Map(claimed);
 }
@@ -69,20 +78,35 @@ function checkClaim(index: number, input: AttachmentInput, upload: Upload | unde
 }
 
 async function claim(
+  db: Db,
   store: ObjectStore,
-  index: number,
+  upload: OpenUpload,
   input: AttachmentInput,
-  uploads: ReadonlyMap<string, Upload>,
+  index: number,
 ): Promise<ClaimedFile> {
-  const upload = uploads.get(input.s3_key!)!;
-  const { s3_key, content_type, size_bytes } = upload;
-  if ((await store.sizeOf(s3_key)) !== size_bytes) {
+  const { content_type } = upload;
+  const stored = await store.sizeOf(upload.s3_key);
+  if (stored === undefined || !isComplete(upload, stored)) {
     const param = `attachments[${index}].s3_key`;
     throw new ApiError('resource_conflict', 'The file has not been uploaded yet. Upload it first.', {
       param,
     });
   }
   const filename = input.filename || upload.filename;
-  const download_url = await store.presignDownload({ key: s3_key, filename, contentType: content_type });
-  return { s3_key, filename, content_type, size_bytes, download_url };
+  const file = await bind(db, store, upload, stored);
+  const download_url = await store.presignDownload({ key: file.s3_key, filename, contentType: content_type });
+  return { ...file, filename, content_type, download_url };
+}
+
+type BoundFile = Pick<ClaimedFile, 's3_key' | 'size_bytes' | 'picture_metadata'>;
+
+/** Returns the file that the message has, which for a picture may be one without metadata. */
+async function bind(db: Db, store: ObjectStore, upload: OpenUpload, stored: number): Promise<BoundFile> {
+  const { s3_key: key, content_type: contentType, is_attached, picture_metadata: wanted } = upload;
+  const asItIs = { s3_key: key, size_bytes: stored };
+  if (wanted === 'keep' || kindOfUpload(contentType) === 'file') return { ...asItIs, picture_metadata: null };
+  const placeFor = async (size: number) => (is_attached ? insertCopy(db, key, size) : key);
+  const clean = await cleanPicture(store, { key, contentType }, placeFor);
+  if (clean === null) return { ...asItIs, picture_metadata: 'kept' };
+  return { s3_key: clean.key, size_bytes: clean.size, picture_metadata: 'removed' };
 }

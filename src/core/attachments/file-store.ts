@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { type FileHandle, link, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { type FileHandle, link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { FILE_URL_S, UPLOAD_LIMITS } from '@parley/protocol/resources/upload.ts';
@@ -22,7 +22,7 @@ export interface FileStoreOptions {
 
 /**
  * Files on this server's own disk, for deployments without object storage: `<directory>/<key>`. A
- * file is complete and synced before it has that name, and is never written again.
+ * file is complete and synced before it has that name, and no upload writes it again.
  */
 export class FileStore implements ObjectStore {
   readonly maxBytes = UPLOAD_LIMITS.localBytes;
@@ -63,8 +63,12 @@ export class FileStore implements ObjectStore {
     }
   }
 
-  putStream({ key }: Pick<NewObject, 'key'>, bytes: AsyncIterable<Buffer>): Promise<number> {
-    return this.write(key, bytes);
+  putStream(
+    { key }: Pick<NewObject, 'key'>,
+    bytes: AsyncIterable<Buffer>,
+    options: { readonly replaces?: boolean } = {},
+  ): Promise<number> {
+    return this.write(key, bytes, undefined, options);
   }
 
   async read(key: string, most: number): Promise<Buffer | undefined> {
@@ -84,12 +88,18 @@ export class FileStore implements ObjectStore {
 
   /**
    * Returns the size when the bytes are on the disk. Throws ApiError `resource_conflict` if the key
-   * already has its bytes, `validation_failed` if these are more or fewer than `sizeBytes`, where
-   * that is known beforehand, or the error of `bytes`. An incomplete file leaves nothing behind.
+   * already has its bytes and these do not replace them, `validation_failed` if these are more or
+   * fewer than `sizeBytes`, where that is known beforehand, or the error of `bytes`. An incomplete
+   * file leaves nothing behind.
    */
-  async write(key: string, bytes: Pieces, sizeBytes?: number): Promise<number> {
+  async write(
+    key: string,
+    bytes: Pieces,
+    sizeBytes?: number,
+    { replaces = false }: { readonly replaces?: boolean } = {},
+  ): Promise<number> {
     const path = this.#pathOf(key);
-    if ((await this.sizeOf(key)) !== undefined) throw alreadyThere();
+    if (!replaces && (await this.sizeOf(key)) !== undefined) throw alreadyThere();
     await mkdir(this.#incoming, { recursive: true, mode: 0o700 }).catch((error) => {
       throw this.#recordFailure(error);
     });
@@ -105,7 +115,7 @@ export class FileStore implements ObjectStore {
       }
       // The first of two concurrent uploads of a key wins: unlike rename, link never replaces a
       // file.
-      await link(incoming, path);
+      await (replaces ? rename(incoming, path) : link(incoming, path));
       await syncDirectory(this.#directory);
       return written;
     } catch (error) {

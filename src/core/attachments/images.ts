@@ -1,13 +1,15 @@
 import { ApiError, type ErrorCondition, invalid, notFound } from '@parley/protocol/errors/errors.ts';
 import { AVATAR_BYTES } from '@parley/protocol/resources/avatar.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
+import { cleanPicture } from './pictures/clean-picture.ts';
+import { HEAD_BYTES, PICTURE_TYPES, type PictureType, pictureTypeOf } from './pictures/picture-type.ts';
 import type { ObjectStore } from './storage.ts';
-import { readUploads } from './uploads.ts';
+import { insertCopy, isComplete, readUploads } from './uploads.ts';
 
 /** An uploaded picture whose first bytes are those of its type. */
 export interface UploadedImage {
   readonly s3_key: string;
-  readonly content_type: ImageType;
+  readonly content_type: PictureType;
 }
 
 /** The errors of routes that read an image from the store. */
@@ -19,54 +21,41 @@ export const IMAGE_REFUSALS = [
 
 /**
  * Returns the upload as a picture that pages may show under its own type, which cannot carry
- * scripts, unlike SVG. Rejects with ApiError (with this param): `resource_not_found`;
- * `resource_conflict` if the bytes were not uploaded; `validation_failed` for another type, other
- * bytes or too many; or with the error of the store.
+ * scripts, unlike SVG. A picture with metadata becomes a file of its own without them, because a
+ * message may have the upload; one that cannot be read stays as it is. Rejects with ApiError (with
+ * this param): `resource_not_found`; `resource_conflict` if the bytes were not uploaded;
+ * `validation_failed` for another type, other bytes or too many; or with the error of the store.
  */
 export async function readImage(
   db: Db,
-  store: Pick<ObjectStore, 'read' | 'sizeOf'>,
+  store: Pick<ObjectStore, 'open' | 'putStream' | 'read' | 'sizeOf'>,
   { accountId, key, param }: { readonly accountId: string; readonly key: string; readonly param: string },
 ): Promise<UploadedImage> {
   const upload = (await readUploads(db, accountId, [key])).get(key);
   if (upload === undefined) throw notFound('upload', param);
-  const type = upload.content_type.toLowerCase();
-  if (!isImageType(type)) {
+  const announced = upload.content_type.toLowerCase();
+  const type = PICTURE_TYPES.find((one) => one === announced);
+  if (type === undefined) {
     throw invalid(
       param,
-      `The file was uploaded as ${upload.content_type}. Use one of ${Object.keys(BEGINNINGS).join(', ')}.`,
+      `The file was uploaded as ${upload.content_type}. Use one of ${PICTURE_TYPES.join(', ')}.`,
     );
   }
   if (upload.size_bytes > AVATAR_BYTES) {
     throw invalid(param, `The file has ${upload.size_bytes} bytes. Use one of at most ${AVATAR_BYTES}.`);
   }
-  if ((await store.sizeOf(key)) !== upload.size_bytes) {
+  if (!isComplete(upload, await store.sizeOf(key))) {
     throw new ApiError('resource_conflict', 'The file has not been uploaded yet. Upload it first.', {
       param,
     });
   }
-  const beginning = await store.read(key, BEGINNING_BYTES);
-  if (beginning === undefined || !BEGINNINGS[type].test(beginning.toString('hex'))) {
+  const head = await store.read(key, HEAD_BYTES);
+  if (head === undefined || pictureTypeOf(head) !== type) {
     throw invalid(
       param,
       `The bytes are not those of the type ${type}. Upload the picture under its own type.`,
     );
   }
-  return { s3_key: key, content_type: type };
-}
-
-const BEGINNING_BYTES = 12;
-
-/** The first bytes of files of these types, as hexadecimal digits. */
-const BEGINNINGS = {
-  'image/png': /^89504e470d0a1a0a/,
-  'image/jpeg': /^ffd8ff/,
-  'image/gif': /^474946383[79]61/,
-  'image/webp': /^52494646.{8}57454250/,
-} as const;
-
-type ImageType = keyof typeof BEGINNINGS;
-
-function isImageType(type: string): type is ImageType {
-  return Object.hasOwn(BEGINNINGS, type);
+  const clean = await cleanPicture(store, { key, contentType: type }, (size) => insertCopy(db, key, size));
+  return { s3_key: clean?.key ?? key, content_type: type };
 }

@@ -136,9 +136,11 @@ export class S3Store implements ObjectStore {
   async putStream(
     { key, contentType }: Pick<NewObject, 'key' | 'contentType'>,
     bytes: AsyncIterable<Buffer>,
+    { replaces = false }: { readonly replaces?: boolean } = {},
   ): Promise<number> {
     const object = { Bucket: this.#bucket, Key: key };
-    if ((await this.sizeOf(key)) !== undefined) throw new Error(`the object ${key} exists already`);
+    if (!replaces && (await this.sizeOf(key)) !== undefined)
+      throw new Error(`the object ${key} exists already`);
     const { UploadId } = await answered(
       this.#client.send(new CreateMultipartUploadCommand({ ...object, ContentType: contentType })),
     );

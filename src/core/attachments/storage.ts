@@ -28,9 +28,14 @@ export interface ObjectStore extends Downloads {
   /**
    * Writes a whole object of a size that is known at its end; one piece at a time is in memory, and
    * `bytes` may reuse its memory for the next. Rejects with the error of `bytes`, or if the key
-   * already has its bytes. An incomplete object leaves nothing behind. Returns the size in bytes.
+   * already has its bytes, unless it `replaces` them, all at once. An incomplete object leaves
+   * nothing behind. Returns the size in bytes.
    */
-  putStream(object: Pick<NewObject, 'key' | 'contentType'>, bytes: AsyncIterable<Buffer>): Promise<number>;
+  putStream(
+    object: Pick<NewObject, 'key' | 'contentType'>,
+    bytes: AsyncIterable<Buffer>,
+    options?: { readonly replaces?: boolean },
+  ): Promise<number>;
 
   /** Opens the object for reading, or returns undefined if there is no complete object. */
   open(key: string): Promise<FileBytes | undefined>;

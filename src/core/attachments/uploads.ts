@@ -2,6 +2,8 @@ import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { newId } from '@parley/protocol/ids.ts';
 import { wireTime } from '@parley/protocol/json/canonical-json.ts';
 import { ATTACHABLE_HOURS, type UploadUrl } from '@parley/protocol/resources/upload.ts';
+import type { PictureMetadata } from '@parley/protocol/resources/account.ts';
+import { kindOfUpload } from '@parley/protocol/resources/upload-kind.ts';
 import { type Insertable, type Selectable, sql } from 'kysely';
 import { type MoveColumns, moveOf, requireHere, requireUnmoved } from '../../api/access/account-moves.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
@@ -34,6 +36,23 @@ export async function newUploadUrl(
     headers,
     expires_at: wireTime(expiresAtMs),
   };
+}
+
+/** An upload that may be attached. */
+export interface OpenUpload extends Upload {
+  /** Whether a message has the file, also one that is not sent yet. */
+  readonly is_attached: boolean;
+  /** What the account wants of pictures. */
+  readonly picture_metadata: PictureMetadata;
+}
+
+/**
+ * Returns whether a file of this size, in bytes, is all of an upload. A picture whose metadata were
+ * removed is smaller than what was announced.
+ */
+export function isComplete({ content_type, size_bytes }: Upload, stored: number | undefined): boolean {
+  if (stored === undefined) return false;
+  return stored === size_bytes || (stored < size_bytes && kindOfUpload(content_type) === 'image');
 }
 
 /**
@@ -74,6 +93,16 @@ export async function insertOwnFile(
     .insertInto('uploads')
     .values({ ...file, size_bytes: 0, withdrawn_at: sql<string>`clock_timestamp()` })
     .execute();
+}
+
+/**
+ * Inserts a file that takes the place of an upload, before its bytes are written, and returns its
+ * key. It is counted, and not limited, since the upload goes.
+ */
+export async function insertCopy(db: Db, key: string, sizeBytes: number): Promise<string> {
+  const copy = newId('upload');
+  await db.query(INSERT_COPY, key, copy, sizeBytes);
+  return copy;
 }
 
 /**
@@ -174,7 +203,7 @@ export async function readUploads(
   accountId: string,
   keys: readonly string[],
   actorId: string | null = null,
-): Promise<ReadonlyMap<string, Upload>> {
+): Promise<ReadonlyMap<string, OpenUpload>> {
   const rows = await db.query(READ_UPLOADS, accountId, keys, actorId);
   return new Map(rows.map((row) => [row.s3_key, row]));
 }
@@ -211,13 +240,20 @@ const JOB_LATER_MS = 5_000;
 const READ_STORED_BYTES = statement<[accountId: string], { bytes: number }>('read-stored-bytes')`
     SELECT bytes FROM stored_bytes WHERE account_id = $1`;
 
-const READ_UPLOADS = statement<[accountId: string, keys: readonly string[], actorId: string | null], Upload>(
-  'read-uploads',
-)`
-    SELECT s3_key, filename, content_type, size_bytes FROM uploads
-    WHERE s3_key = ANY($2) AND account_id = $1 AND withdrawn_at IS NULL
-      AND ($3::text IS NULL OR actor_id = $3)
-      AND created_at > clock_timestamp() - interval '${ATTACHABLE_HOURS} hours'`;
+const READ_UPLOADS = statement<
+  [accountId: string, keys: readonly string[], actorId: string | null],
+  OpenUpload
+>('read-uploads')`
+    SELECT u.s3_key, u.filename, u.content_type, u.size_bytes, c.picture_metadata,
+      EXISTS (SELECT FROM attachments a WHERE a.s3_key = u.s3_key) AS is_attached
+    FROM uploads u JOIN accounts c ON c.id = u.account_id
+    WHERE u.s3_key = ANY($2) AND u.account_id = $1 AND u.withdrawn_at IS NULL
+      AND ($3::text IS NULL OR u.actor_id = $3)
+      AND u.created_at > clock_timestamp() - interval '${ATTACHABLE_HOURS} hours'`;
+
+const INSERT_COPY = statement<[key: string, copy: string, sizeBytes: number]>('insert-copy-of-upload')`
+    INSERT INTO uploads (s3_key, account_id, actor_id, filename, content_type, size_bytes)
+    SELECT $2, account_id, actor_id, filename, content_type, $3 FROM uploads WHERE s3_key = $1`;
 
 const READ_UPLOAD = statement<[key: string], MoveColumns>('read-upload')`
     SELECT m.state, m.cell FROM uploads u LEFT JOIN account_moves m USING (account_id)

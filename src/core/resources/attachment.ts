@@ -5,11 +5,13 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import { type EntityRow, presentEntity } from './entity.ts';
 import { NO_METADATA } from './metadata.ts';
 
-interface AttachmentRow extends Omit<Required<Attachment>, 'object' | 'resource' | 'metadata'> {
+interface AttachmentRow
+  extends Omit<Required<Attachment>, 'object' | 'resource' | 'metadata' | 'picture_metadata'> {
   readonly message_id: string;
   /** The resource of an attachment of kind resource, or null if it was deleted. */
   readonly resource: EntityRow | null;
   readonly metadata?: Metadata | null | undefined;
+  readonly picture_metadata?: Attachment['picture_metadata'];
 }
 
 type StoredAttachmentRow = AttachmentRow & { readonly s3_key: string | null };
@@ -68,11 +70,12 @@ export function presentAttachment(row: AttachmentRow): Attachment {
     removed_at: row.removed_at,
     created_at: row.created_at,
     metadata: row.metadata ?? NO_METADATA,
+    picture_metadata: row.picture_metadata ?? null,
   };
 }
 
 const READ_ATTACHMENTS = statement<[messageIds: readonly string[]], StoredAttachmentRow>('read-attachments')`
-    SELECT t.id, t.message_id, t.kind, t.s3_key, t.filename, t.content_type, t.size_bytes, t.url, t.removed_at, t.created_at, t.metadata,
+    SELECT t.id, t.message_id, t.kind, t.s3_key, t.filename, t.content_type, t.size_bytes, t.url, t.removed_at, t.created_at, t.metadata, t.picture_metadata,
       CASE WHEN t.resource_id IS NOT NULL THEN (
         SELECT jsonb_build_object('type', t.resource_type, 'id', r.id, 'name', r.name, 'handle', r.handle) FROM (
           SELECT id, name, NULL AS handle FROM accounts WHERE t.resource_type = 'account' AND id = t.resource_id

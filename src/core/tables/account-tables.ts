@@ -1,3 +1,4 @@
+import type { PictureMetadata } from '@parley/protocol/resources/account.ts';
 import type { DeclaredStatus } from '@parley/protocol/resources/activity.ts';
 import type { ActorType } from '@parley/protocol/resources/actor.ts';
 import type { RoleType } from '@parley/protocol/resources/role.ts';
@@ -15,6 +16,7 @@ interface AccountTables {
     name: string;
     plan: Generated<'free' | 'pro'>;
     subscription: Generated<'active' | 'inactive'>;
+    picture_metadata: Generated<PictureMetadata>;
     /** Set while the account is being removed: none of its credentials is accepted. */
     deleted_at: string | null;
   };

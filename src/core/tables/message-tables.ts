@@ -80,6 +80,7 @@ interface MessageTables {
     /** When its bytes were purged; `s3_key` is null since then. */
     removed_at: string | null;
     metadata: MetadataColumn;
+    picture_metadata: 'removed' | 'kept' | null;
     created_at: Time;
   };
 

@@ -1,11 +1,13 @@
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { newId } from '@parley/protocol/ids.ts';
-import { Account, type Plan } from '@parley/protocol/resources/account.ts';
+import { Account, type Plan, type UpdateAccountBody } from '@parley/protocol/resources/account.ts';
 import { type Selectable, sql, type UpdateObject } from 'kysely';
+import type { Principal } from '../../../api/access/principal.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { escapeLike } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
+import { auditAccount } from '../../audit/audit.ts';
 import type { GroupRow } from '../../resources/group.ts';
 import { presentAs } from '../../resources/present-as.ts';
 import type { RoleRow } from '../../resources/role.ts';
@@ -78,7 +80,10 @@ export async function countMembers(
 export async function updateAccount(
   tx: Tx,
   id: string,
-  changes: Pick<UpdateObject<Schema, 'accounts'>, 'name' | 'plan' | 'subscription' | 'deleted_at'>,
+  changes: Pick<
+    UpdateObject<Schema, 'accounts'>,
+    'name' | 'plan' | 'subscription' | 'picture_metadata' | 'deleted_at'
+  >,
 ): Promise<AccountRow> {
   const account = await tx.kysely
     .updateTable('accounts')
@@ -88,6 +93,20 @@ export async function updateAccount(
     .executeTakeFirstOrThrow(() => noSuchAccount(id));
   await enqueueRightsChanged(tx, [id]);
   return account;
+}
+
+/** Changes the settings of the caller's account, which is audited; absent fields stay. */
+export async function changeSettings(
+  tx: Tx,
+  principal: Principal,
+  { picture_metadata }: UpdateAccountBody,
+): Promise<AccountRow> {
+  const { accountId } = principal;
+  await lockAccount(tx, accountId);
+  const before = await findAccount(tx, accountId);
+  if (picture_metadata === undefined || picture_metadata === before.picture_metadata) return before;
+  await auditAccount(tx, principal, 'account.updated', { picture_metadata });
+  return updateAccount(tx, accountId, { picture_metadata });
 }
 
 /**

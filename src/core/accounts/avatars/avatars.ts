@@ -13,7 +13,7 @@ export const AVATARS_PATH = '/v1/avatars/';
 
 export interface AvatarsOptions {
   readonly database: Database;
-  readonly store: Pick<ObjectStore, 'read' | 'sizeOf' | 'open'>;
+  readonly store: Pick<ObjectStore, 'open' | 'putStream' | 'read' | 'sizeOf'>;
   /** The base URL at which callers reach this server, without a trailing slash; called per use. */
   readonly baseUrl: () => string;
 }

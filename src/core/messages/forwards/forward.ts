@@ -97,5 +97,6 @@ async function carryAttachments(
 }
 
 const READ_ATTACHMENTS = statement<[messageId: string], StoredAttachment>('read-attachments-to-carry')`
-    SELECT id, kind, s3_key, filename, content_type, size_bytes, url, resource_type, resource_id FROM attachments
+    SELECT id, kind, s3_key, filename, content_type, size_bytes, url, resource_type, resource_id, picture_metadata
+    FROM attachments
     WHERE message_id = $1 AND removed_at IS NULL ORDER BY position`;

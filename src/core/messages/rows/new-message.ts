@@ -1,4 +1,5 @@
 import type { Entity } from '@parley/protocol/resources/actor.ts';
+import type { Attachment } from '@parley/protocol/resources/attachment.ts';
 import type { Metadata } from '@parley/protocol/resources/metadata.ts';
 import type { Selectable } from 'kysely';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
@@ -38,6 +39,7 @@ export const ATTACHMENT_COLUMNS = {
   resource_type: 'text',
   resource_id: 'text',
   metadata: 'jsonb',
+  picture_metadata: 'text',
 } as const satisfies Partial<Record<keyof Schema['attachments'], string>>;
 
 /** A message about to enter the timeline, without its number. */
@@ -48,8 +50,12 @@ export interface NewMessage extends Pick<MessageRow, keyof typeof NEW_COLUMNS> {
 }
 
 export interface NewAttachment
-  extends Pick<Selectable<Schema['attachments']>, Exclude<keyof typeof ATTACHMENT_COLUMNS, 'metadata'>> {
+  extends Pick<
+    Selectable<Schema['attachments']>,
+    Exclude<keyof typeof ATTACHMENT_COLUMNS, 'metadata' | 'picture_metadata'>
+  > {
   readonly metadata?: Metadata | null | undefined;
+  readonly picture_metadata?: Attachment['picture_metadata'];
   /** The file's signed URL for the message's own event; not a column. */
   readonly download_url?: string;
   /** The linked resource for the message's own event; not a column. */

@@ -78,7 +78,10 @@ export function newAttachments(inputs: readonly AttachmentInput[], resolved: Res
       resource_type: resource?.type ?? null,
       resource_id: resource?.id ?? null,
       ...(input.metadata !== undefined && { metadata: statedMetadata(input.metadata) }),
-      ...(file !== undefined && { download_url: file.download_url }),
+      ...(file !== undefined && {
+        download_url: file.download_url,
+        picture_metadata: file.picture_metadata,
+      }),
       ...(resource !== undefined && { resource }),
     };
   });
