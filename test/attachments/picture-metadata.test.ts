@@ -147,7 +147,8 @@ t.test('a JPEG in several scans, with marks within its pixels, and with parts be
   t.same(await cleaned(scans(between)), scans());
   const adobe = segment(0xee, 'Adobe\0d\0\0\0\0\x01');
   const coloured = spliced(jpeg, 20, 20, adobe);
-  t.same(await cleaned(spliced(coloured, 20, 20, segment(0xee, 'Mona'))), coloured);
+  const told = [segment(0xee, 'Mona'), segment(0xef, 'Mona'), segment(0xf0, 'Mona')];
+  t.same(await cleaned(spliced(coloured, 20, 20, ...told)), coloured);
   const open = jpeg.subarray(0, scan + 20);
   t.same(
     await cleaned(spliced(open, 20, 20, segment(0xfe, 'Mona'))),

@@ -6,7 +6,9 @@
 import { createHash } from 'node:crypto';
 import { newId } from '@parley/protocol/ids.ts';
 import type { Test } from 'tap';
+import { cleanPicture } from '../../src/core/attachments/pictures/clean-picture.ts';
 import type { NewObject, ObjectStore, PresignedUpload } from '../../src/core/attachments/storage.ts';
+import { SECRETS, telling } from '../support/pictures.ts';
 
 /** An implementation with a clock of the test. */
 export interface StoreGround {
@@ -77,6 +79,19 @@ export function testStore(t: Test, open: (t: Test) => Promise<StoreGround>): voi
       t.equal(await store.sizeOf(object.key), 5);
     },
   );
+
+  t.test('a picture loses its metadata in its place, also for several at the same time', async (t) => {
+    const { store } = await open(t);
+    const object = newObject(telling('png'), 'image/png');
+    await store.put(object, telling('png'));
+    const clean = () => cleanPicture(store, object, async () => object.key);
+    const sizes = (await Promise.all([clean(), clean(), clean()])).map((picture) => picture?.size);
+    t.strictSame(new Set(sizes), new Set([await store.sizeOf(object.key)]));
+    const bytes = await store.read(object.key, 10_000);
+    for (const secret of SECRETS) t.notOk(bytes?.includes(secret), secret);
+    t.equal(bytes?.length, (await clean())?.size);
+    t.equal(await cleanPicture(store, newObject(Buffer.alloc(1)), async () => object.key), null, 'not there');
+  });
 
   t.test('a URL takes what was announced, once', async (t) => {
     const { store } = await open(t);

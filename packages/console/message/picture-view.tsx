@@ -1,17 +1,20 @@
+import type { Attachment } from '@parley/protocol/resources/attachment.ts';
 import { Dialog } from '@parley/ui/overlays/dialog.tsx';
 import { shownName } from '@parley/ui/text/shown-name.ts';
 
 export interface PictureViewProps {
-  readonly attachment: { readonly filename: string | null; readonly url: string | null };
+  readonly attachment: Pick<Attachment, 'filename' | 'url' | 'picture_metadata'>;
   readonly onClose: () => void;
 }
 
 /** A picture as large as the page. */
-export function PictureView({ attachment: { filename, url }, onClose }: PictureViewProps) {
+export function PictureView({ attachment, onClose }: PictureViewProps) {
+  const { filename, url, picture_metadata: metadata } = attachment;
   const name = shownName(filename ?? 'Picture');
   return (
     <Dialog title={name} class="picture-view" onClose={onClose}>
       <img src={url ?? ''} alt={name} />
+      {metadata === 'kept' && <p>The file may tell where, when and by which device it was made.</p>}
       <p>
         <a href={url ?? ''} target="_blank" rel="noopener nofollow ugc" download={name}>
           Open the file

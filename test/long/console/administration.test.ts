@@ -6,6 +6,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import type { Account } from '@parley/protocol/resources/account.ts';
 import type { RetentionPolicy } from '@parley/protocol/resources/retention-policy.ts';
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import type { Page } from 'playwright-core';
@@ -439,6 +440,17 @@ t.test('retention asks before it is set, and is refused at its field', async (t)
   await button('Change the policy', dialog).click();
   await page.getByText('90', { exact: true }).waitFor();
   t.match(await policy(), { runs_days: 90, messages_days: null });
+});
+
+t.test('what becomes of the metadata of pictures is set', async () => {
+  await page.getByRole('link', { name: 'Account', exact: true }).click();
+  await page.getByText('Name, plan and settings of this account.').waitFor();
+  await button('Edit').click();
+  await page.getByRole('combobox', { name: 'Picture metadata' }).selectOption('keep');
+  await button('Save').click();
+  await notice('The changes are saved.').waitFor();
+  const account = async () => (await call<Account>('GET', '/v1/account')).body;
+  await until(async () => (await account()).picture_metadata === 'keep', { what: 'the new setting' });
 });
 
 t.test('the audit is filtered and verified', async (t) => {

@@ -1,3 +1,4 @@
+import { KeyedLimiter } from '../../../platform/lifecycle.ts';
 import type { FileBytes, ObjectStore } from '../storage.ts';
 import { findEdits } from './find-edits.ts';
 
@@ -8,16 +9,38 @@ export interface CleanPicture {
   readonly size: number;
 }
 
+type Store = Pick<ObjectStore, 'open' | 'putStream'>;
+
+/** Returns the key for a picture of this size, in bytes. */
+type PlaceFor = (size: number) => Promise<string>;
+
+interface PictureFile {
+  readonly key: string;
+  readonly contentType: string;
+}
+
+/** A picture holds a part of 8 MiB in memory on its way to object storage. */
+const pictures = new KeyedLimiter(4);
+
 /**
  * Returns a picture without its metadata: the file itself where it has none, else a file that is
- * written under the key that `placeFor` returns for its size in bytes, which may be the same key.
- * Null for a picture that cannot be read, and for a file that is not there. May run for one picture
- * at the same time on several nodes. Rejects with the error of the store, or of `placeFor`.
+ * written under the key of `placeFor`, which may be the same key. Null for a picture that cannot be
+ * read, and for a file that is not there. May run for one picture on several nodes at the same
+ * time; a node writes a few pictures at a time. Rejects with the error of the store, or of
+ * `placeFor`.
  */
-export async function cleanPicture(
-  store: Pick<ObjectStore, 'open' | 'putStream'>,
-  { key, contentType }: { readonly key: string; readonly contentType: string },
-  placeFor: (size: number) => Promise<string>,
+export function cleanPicture(
+  store: Store,
+  file: PictureFile,
+  placeFor: PlaceFor,
+): Promise<CleanPicture | null> {
+  return pictures.run(file.key, () => clean(store, file, placeFor));
+}
+
+async function clean(
+  store: Store,
+  { key, contentType }: PictureFile,
+  placeFor: PlaceFor,
 ): Promise<CleanPicture | null> {
   for (;;) {
     const file = await store.open(key);
@@ -25,13 +48,13 @@ export async function cleanPicture(
     if (!edits) return null;
     if (edits.isEmpty) return { key, size: file.size };
     const again = await store.open(key);
-    const size = file.size - edits.lostBetween(0, file.size);
     if (again === undefined) return null;
     if (again.size !== file.size) {
-      // Another request has cleaned it in between.
+      // Another node has cleaned it in between.
       await release(again);
       continue;
     }
+    const size = file.size - edits.lostBetween(0, file.size);
     const place = await placeFor(size);
     await store.putStream({ key: place, contentType }, edits.applyTo(again), { replaces: place === key });
     return { key: place, size };

@@ -18,7 +18,8 @@ export async function editJpeg(reader: PictureReader, edits: Edits): Promise<voi
     if (marker === END) return edits.remove(reader.position, reader.size);
     const length = (await reader.take(2)).readUInt16BE() - 2;
     if (length < 0) throw new UnreadablePicture('A segment is shorter than its length.');
-    if (mayTell(marker)) {
+    // Those of applications, extensions and comments; all before say how the pixels are coded.
+    if (marker >= APPLICATION) {
       const content = await reader.take(length);
       if (!isNeeded(marker, content)) {
         const isExif = marker === APPLICATION + 1 && startsWith(content, 'Exif\0');
@@ -37,7 +38,6 @@ const END = 0xd9;
 const SCAN = 0xda;
 /** The first of sixteen. */
 const APPLICATION = 0xe0;
-const COMMENT = 0xfe;
 const EXIF_HEAD = Buffer.from('Exif\0\0', 'latin1');
 
 /** Reads a marker; the first byte of it may stand there several times. */
@@ -54,10 +54,6 @@ async function readMarker(reader: PictureReader): Promise<number> {
  */
 function endsScan(byte: number): boolean {
   return byte >= 0xc0 && byte < 0xff && (byte < 0xd0 || byte > 0xd8);
-}
-
-function mayTell(marker: number): boolean {
-  return marker === COMMENT || (marker >= APPLICATION && marker < APPLICATION + 16);
 }
 
 function isNeeded(marker: number, content: Buffer): boolean {
