@@ -10,7 +10,7 @@ export const SUBSCRIPTIONS = ['active', 'inactive'] as const;
 export type AccountPlan = (typeof SUBSCRIPTIONS)[number];
 
 /** What becomes of the metadata of pictures in messages (docs/contract.md#pictures). */
-export const PICTURE_METADATA = ['keep', 'remove'] as const;
+const PICTURE_METADATA = ['keep', 'remove'] as const;
 export type PictureMetadata = (typeof PICTURE_METADATA)[number];
 
 /** The tenant that everything else belongs to (docs/contract.md#accounts). */

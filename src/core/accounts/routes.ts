@@ -42,6 +42,7 @@ export function accountRoutes(
       summary: 'Change the settings of the account',
       since: '1.4.harbor-preview.1',
       permission: 'accounts:update',
+      agents: false,
       body: UpdateAccountBody,
       response: Account,
       change: async (tx, { principal, body }) => presentAccount(await changeSettings(tx, principal, body)),
