@@ -218,6 +218,8 @@ t.test('a hostile picture of many megabytes is read within a moment, piece by pi
     Buffer.alloc(8 * MIB, 'ff00', 'hex'),
   );
   t.equal((await findEdits(fileOf(marks)))?.isEmpty, true);
+  const filled = spliced(PLAIN.jpeg, 20, 20, Buffer.alloc(8 * MIB, 0xff));
+  t.equal(await findEdits(fileOf(filled)), null, 'a marker of millions of bytes');
   const empty = spliced(
     PLAIN.png,
     PLAIN.png.length - 12,

@@ -54,14 +54,19 @@ async function clean(
       await release(again);
       continue;
     }
-    const size = file.size - edits.lostBetween(0, file.size);
-    const place = await placeFor(size);
-    await store.putStream({ key: place, contentType }, edits.applyTo(again), { replaces: place === key });
-    return { key: place, size };
+    try {
+      const size = file.size - edits.lostBetween(0, file.size);
+      const place = await placeFor(size);
+      await store.putStream({ key: place, contentType }, edits.applyTo(again), { replaces: place === key });
+      return { key: place, size };
+    } catch (error) {
+      await release(again);
+      throw error;
+    }
   }
 }
 
-/** Ends the reading of a file before its first byte, which holds a connection to object storage. */
+/** Ends the reading of a file before its end, which would hold a connection to object storage. */
 async function release(file: FileBytes): Promise<void> {
   await file.read()[Symbol.asyncIterator]().return?.();
 }

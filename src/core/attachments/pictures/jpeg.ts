@@ -40,11 +40,14 @@ const SCAN = 0xda;
 const APPLICATION = 0xe0;
 const EXIF_HEAD = Buffer.from('Exif\0\0', 'latin1');
 
-/** Reads a marker; the first byte of it may stand there several times. */
+/** Reads a marker, whose first byte may stand there several times. */
 async function readMarker(reader: PictureReader): Promise<number> {
   let [byte] = await reader.take(1);
   if (byte !== 0xff) throw new UnreadablePicture('A segment does not begin with a marker.');
-  while (byte === 0xff) [byte] = await reader.take(1);
+  while (byte === 0xff) {
+    reader.beginPart();
+    [byte] = await reader.take(1);
+  }
   if (!endsScan(byte!)) throw new UnreadablePicture('A marker is at a place where it cannot be.');
   return byte!;
 }
