@@ -119,6 +119,12 @@ t.test('the settings: all that the server has', async (t) => {
   const settings = async () =>
     (await call<NotificationSettings>('GET', SETTINGS, { token: ada.access_token })).body;
   await until(async () => (await settings()).mute_until !== null, { what: 'the last change' });
+  const { mute_until } = await settings();
+  const session = await page.context().newCDPSession(page);
+  await session.send('Emulation.setTimezoneOverride', { timezoneId: 'Europe/Berlin' });
+  await page.getByLabel('Until', { exact: true }).fill('2031-03-30T02:30');
+  await page.locator('input[type="datetime-local"]:invalid').waitFor();
+  t.equal((await settings()).mute_until, mute_until, 'a time that clocks skip is not saved');
   t.match(await settings(), {
     do_not_disturb: {
       from: '21:30',
