@@ -19,7 +19,7 @@ export interface ParsedMail {
   /** Sanitized, or null if the mail has no HTML. */
   readonly html: string | null;
   readonly attachments: readonly StoredPart[];
-  /** The report of a bounce (RFC 3464), or null for any other mail. */
+  /** The report of a bounce, or null for any other mail. */
   readonly report: DeliveryReport | null;
   /** Whether parts could not be read; the source still has them. */
   readonly isDamaged: boolean;
@@ -66,7 +66,8 @@ export interface StoredPart {
 }
 
 export interface ReportedRecipient {
-  readonly address: string;
+  /** Null if the report names no address, as some do that are words alone. */
+  readonly address: string | null;
   readonly action: 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded';
   /** Such as `5.1.1`, or null if the report does not say. */
   readonly status: string | null;
@@ -74,6 +75,11 @@ export interface ReportedRecipient {
 
 export interface DeliveryReport {
   readonly recipients: readonly ReportedRecipient[];
+  /**
+   * What says that it is a report: a part of RFC 3464; the words of its text and the name of its
+   * sender, such as mailer-daemon; or the words alone, which a person may write or quote.
+   */
+  readonly evidence: 'form' | 'sender' | 'words';
   /** Message-ID of the returned mail, without brackets. */
   readonly originalRfcId: string | null;
 }

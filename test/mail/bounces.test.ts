@@ -13,7 +13,7 @@ import { box, openAccepting } from './accepting.ts';
 import { addBridgedCase, addInbox, addMail } from './fixture.ts';
 
 const house = await openAccepting(t);
-const { database, accountId, admin, inbox, key, accept } = house;
+const { database, accountId, admin, inbox, key, accept, messagesOf } = house;
 
 /** A reply of Grace that was sent by mail to these addresses. */
 async function addReply(
@@ -58,12 +58,13 @@ async function addReply(
 function report(
   recipients: readonly Partial<DeliveryReport['recipients'][number]>[],
   originalRfcId: string | null = null,
+  evidence: DeliveryReport['evidence'] = 'form',
 ) {
   const whole = { address: 'cleo@customers.example', action: 'failed', status: '5.1.1' } as const;
   return {
     from: box('Mail Delivery System <mailer-daemon@mx.example>'),
     subject: 'Undelivered Mail Returned to Sender',
-    report: { recipients: recipients.map((one) => ({ ...whole, ...one })), originalRfcId },
+    report: { recipients: recipients.map((one) => ({ ...whole, ...one })), evidence, originalRfcId },
   };
 }
 
@@ -206,6 +207,69 @@ t.test('a report that anyone in copy could write changes nothing', async (t) => 
   t.strictSame(await outcomeOf(reply.id), ['sent', 'sent null']);
   await accept({ ...forged, ...to(reply.id) });
   t.strictSame(await outcomeOf(reply.id), ['bounced', 'bounced 5.1.1'], 'its own address is proof enough');
+});
+
+t.test('a report that names no recipient means the one that the mail had', async (t) => {
+  const [unnamed, elsewhere] = [{ address: null }, { address: 'a@forward.example' }];
+  for (const [recipients, evidence] of [
+    [[unnamed], 'sender'],
+    [[elsewhere], 'sender'],
+    [[elsewhere, { address: 'b@forward.example' }], 'form'],
+    [[{}], 'words'],
+  ] as const) {
+    const reply = await addReply();
+    t.match(await accept({ ...report(recipients, null, evidence), ...to(reply.id) }), { reason: 'returned' });
+    t.strictSame(await outcomeOf(reply.id), ['bounced', 'bounced 5.1.1'], evidence);
+  }
+});
+
+t.test('a machine at the return path that reports nothing is shown in the case, as it is', async (t) => {
+  const two = ['cleo@customers.example', 'bo@customers.example'];
+  const [unnamed, stranger] = [{ address: null }, { address: 'a@forward.example' }];
+  const [list, partly] = [
+    [{ name: 'list-id', value: '<x.example>' }],
+    [stranger, { action: 'delivered' as const, address: 'b@forward.example' }],
+  ];
+  for (const [name, addresses, fields] of [
+    ['no report that can be read', undefined, { ...report([]), report: null }],
+    ['the mail of a list', undefined, { ...report([]), report: null, headers: list }],
+    ['no sender', undefined, { ...report([]), report: null, from: null }],
+    ['words of a stranger that name no recipient', undefined, report([unnamed], null, 'words')],
+    ['a report that names none of two', two, report([unnamed], null, 'sender')],
+    ['a report of strangers alone', two, report([stranger])],
+    ['a report of two ends at one recipient', undefined, report(partly)],
+  ] as const) {
+    const reply = await addReply(addresses);
+    const row = await accept({ text: 'See the log.', ...fields, ...to(reply.id) });
+    const { conversation_id } = reply;
+    t.match(row, { status: 'accepted', purpose: 'automatic', automatic: true, conversation_id }, name);
+    t.match((await outcomeOf(reply.id))[0], 'sent', name);
+    const [shown, ...others] = (await messagesOf(conversation_id!)).slice(1);
+    t.match(shown, { visibility: 'internal', kind: 'email', body: 'See the log.', sender_id: null }, name);
+    t.strictSame(others, [], name);
+  }
+});
+
+t.test('a person who writes about returned mail is read, and ends no mail', async (t) => {
+  const words = [[{}], null, 'words'] as const;
+  const customer = box('Cleo <cleo@customers.example>');
+  const reply = await addReply();
+  const answer = { inReplyTo: reply.rfc_id, headers: [{ name: 'return-path', value: '<x@y.example>' }] };
+  for (const from of [customer, box('Post <postmaster@customers.example>'), box('x@y.example')]) {
+    const row = await accept({ ...report(...words), ...answer, from });
+    t.not(row.purpose, 'bounce', from.address);
+  }
+  t.match(await accept({ ...report(...words), from: customer, text: 'It came back.' }), {
+    status: 'accepted',
+    purpose: 'message',
+  });
+  const away = { headers: [{ name: 'auto-submitted', value: 'auto-replied' }], from: customer };
+  await accept({ ...report(...words), ...away, ...to(reply.id) });
+  await accept({ ...report([{}], null, 'sender'), ...away, ...to(reply.id) });
+  t.strictSame(await outcomeOf(reply.id), ['sent', 'sent null']);
+  const returned = { headers: [{ name: 'return-path', value: '<>' }] };
+  await accept({ ...report([{}], reply.rfc_id, 'sender'), ...returned });
+  t.strictSame(await outcomeOf(reply.id), ['bounced', 'bounced 5.1.1'], 'what a server writes to the inbox');
 });
 
 t.test('an absence note that goes to the return path is found by it', async (t) => {

@@ -1,6 +1,6 @@
 import { cleanAddress, Header } from '../mime/header.ts';
 import type { DeliveryReport, ReportedRecipient } from '../parsed-mail.ts';
-import { oldRecipients, statusOf } from './old-report.ts';
+import { namesServer, statusOf, wordedRecipients } from './worded-report.ts';
 
 interface ReportParts {
   /** The text for people. */
@@ -11,12 +11,19 @@ interface ReportParts {
   readonly returned: Buffer;
 }
 
-/** Reads a report of RFC 3464, or of an older form. Returns null if the mail has none. */
+/** Reads a report of RFC 3464, or of words alone. Returns null if the mail has none. */
 export function readReport(header: Header, parts: ReportParts): DeliveryReport | null {
   const reported = recipientsOf(parts.status);
-  const recipients = reported.length > 0 ? reported : oldRecipients(header, parts.text);
-  return recipients.length === 0 ? null : { recipients, originalRfcId: originalRfcIdOf(header, parts) };
+  const originalRfcId = originalRfcIdOf(header, parts);
+  if (reported.length > 0) return { recipients: reported, evidence: 'form', originalRfcId };
+  // Some servers write the fields into the text for people.
+  const inText = FIELDS.test(parts.text) ? recipientsOf(Buffer.from(parts.text, 'latin1')) : [];
+  const recipients = inText.length > 0 ? inText : wordedRecipients(header, parts.text);
+  if (recipients.length === 0) return null;
+  return { recipients, evidence: namesServer(header) ? 'sender' : 'words', originalRfcId };
 }
+
+const FIELDS = /^final-recipient:/im;
 
 function originalRfcIdOf(header: Header, { returned, text }: ReportParts): string | null {
   const [id] = returned.length === 0 ? [] : new Header(headOf(returned)).messageIds('message-id');

@@ -115,10 +115,12 @@ async function enterCase(
   row: MailHead,
 ): Promise<MailHead | NotEntered> {
   const { database, store, lockedWrites } = options;
-  const [conversationId, authorId] = [row.conversation_id!, row.actor_id!];
-  const sender = (await readActors(database, [authorId])).get(authorId)!;
+  const { conversation_id, actor_id: authorId } = row;
+  const conversationId = conversation_id!;
+  // The report of a server has no author.
+  const sender = authorId === null ? null : (await readActors(database, [authorId])).get(authorId)!;
   const message = await messageOf(store, arrival, row, {
-    isAnswer: await isAnswer(database, arrival, authorId),
+    isAnswer: authorId !== null && (await isAnswer(database, arrival, authorId)),
   });
   const entered = await lockedWrites.enter(
     conversationId,
@@ -130,7 +132,8 @@ async function enterCase(
       if (conversation.status === 'archived' || conversation.deleted_at !== null) {
         return { kind: 'withheld', why: 'case_closed' };
       }
-      if (await isCustomerBlocked(tx, authorId)) return { kind: 'withheld', why: 'blocked' };
+      if (authorId !== null && (await isCustomerBlocked(tx, authorId)))
+        return { kind: 'withheld', why: 'blocked' };
       return { message, sender, audience: 'customer' };
     },
     (tx, committed) => settle(tx, arrival, row, committed),

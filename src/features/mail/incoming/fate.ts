@@ -9,7 +9,7 @@ import { readMessageId } from '../outgoing/message-ids.ts';
 import type { Arrival } from '../transports/intake.ts';
 import { ADDRESS } from '../transports/recipients.ts';
 import { automaticSign, IS_NOTED } from './automatic.ts';
-import { noteBounce } from './bounces.ts';
+import { noteBounce, noteUnread } from './bounces.ts';
 import {
   type IncomingChange,
   isAddressBlocked,
@@ -32,9 +32,17 @@ export async function decideFate(
   arrival: Arrival,
   verdict: EmailVerdict,
 ): Promise<Fate> {
-  const { inbox, envelope, mail } = arrival;
   const bounce = await noteBounce(tx, key, arrival, verdict);
   if (bounce !== undefined) return bounce;
+  const fate = await fateOf(tx, key, arrival, verdict);
+  const isDropped = fate.status === 'ignored' && fate.purpose === 'automatic' && fate.reason !== 'own_mail';
+  const shown = isDropped ? await noteUnread(tx, key, arrival) : undefined;
+  return shown === undefined ? fate : { ...shown, reason: fate.reason };
+}
+
+/** Decides the fate of a mail that is no report. */
+async function fateOf(tx: Tx, key: MailKey, arrival: Arrival, verdict: EmailVerdict): Promise<Fate> {
+  const { inbox, envelope, mail } = arrival;
   const address = senderOf(arrival);
   if (await isOurs(tx, key, arrival)) return ignored('own_mail', 'automatic');
   const sign = automaticSign(mail, envelope);
