@@ -186,6 +186,23 @@ const CHANNELS: readonly Section[] = [
       },
     ],
   },
+  {
+    slug: 'complaints',
+    title: 'Mail complaints',
+    one: 'complaint',
+    about: 'Addresses whose owners have called a mail spam. No reply is sent to them.',
+    list: 'list_email_complaints',
+    get: 'get_email_complaint',
+    columns: ['address', 'kind', 'created_at'],
+    actions: [
+      {
+        label: 'Lift',
+        operation: 'delete_email_complaint',
+        warning: 'Replies are sent to the address again. Do it only if the person has asked for it.',
+        removes: true,
+      },
+    ],
+  },
 ];
 
 const DATA: readonly Section[] = [

@@ -21,6 +21,8 @@ export interface ParsedMail {
   readonly attachments: readonly StoredPart[];
   /** The report of a bounce, or null for any other mail. */
   readonly report: DeliveryReport | null;
+  /** The complaint of a recipient (RFC 5965), or null for any other mail. */
+  readonly complaint: Complaint | null;
   /** Whether parts could not be read; the source still has them. */
   readonly isDamaged: boolean;
   /** Why nothing but the header was read, so that the whole mail is its attachment; else null. */
@@ -48,6 +50,7 @@ export const NOTHING_READ: ReadMail = {
   visibleText: '',
   html: null,
   report: null,
+  complaint: null,
   isDamaged: false,
 };
 
@@ -81,5 +84,15 @@ export interface DeliveryReport {
    */
   readonly evidence: 'form' | 'sender' | 'words';
   /** Message-ID of the returned mail, without brackets. */
+  readonly originalRfcId: string | null;
+}
+
+/** A report of feedback: a recipient says something about a mail to its own service. */
+export interface Complaint {
+  /** The `Feedback-Type`, such as `abuse`, in lower case. */
+  readonly kind: string;
+  /** The recipients that it names, which many services leave out. */
+  readonly addresses: readonly string[];
+  /** Message-ID of the mail that it is about, without brackets. */
   readonly originalRfcId: string | null;
 }

@@ -4,7 +4,8 @@ import { decodeField, type Header, isForServers, lineOf, messageIdsOf } from './
 import { type MimeEvent, type MimePart, MimeSplitter } from './mime/mime-splitter.ts';
 import { filenameOf, type PartRole, roleOf } from './mime/part-role.ts';
 import { type TransferDecoder, transferDecoder } from './mime/transfer-encoding.ts';
-import { type DeliveryReport, NOTHING_READ, type ReadMail } from './parsed-mail.ts';
+import { NOTHING_READ, type ReadMail } from './parsed-mail.ts';
+import { readComplaint } from './reports/complaint.ts';
 import { readReport } from './reports/delivery-report.ts';
 import { cleanText, cutText } from './text/clean-text.ts';
 import { unflowed } from './text/flowed-text.ts';
@@ -184,15 +185,16 @@ class MailReader {
       text: whole,
       visibleText: cutText(visible, MAIL_LIMITS.visibleCharacters),
       html,
-      report: this.#report(whole),
+      ...this.#reports(whole),
       isDamaged: this.#isDamaged,
     });
   }
 
-  #report(text: string): DeliveryReport | null {
+  #reports(text: string): Pick<ReadMail, 'report' | 'complaint'> {
     const parts = { text, status: Buffer.concat(this.#status), returned: Buffer.concat(this.#returned) };
     const header = this.#header;
-    return header && readReport(header, parts);
+    if (header === null) return { report: null, complaint: null };
+    return { report: readReport(header, parts), complaint: readComplaint(header, parts) };
   }
 
   #body(): { readonly text: string; readonly html: string | null } {

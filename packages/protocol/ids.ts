@@ -36,6 +36,7 @@ export const ID_PREFIXES = {
   event: 'evt',
   inbox: 'inb',
   mail: 'mai',
+  emailComplaint: 'ecm',
   identityProvider: 'idp',
   widget: 'wgt',
   addressConfirmation: 'adc',

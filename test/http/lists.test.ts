@@ -7,6 +7,7 @@ import { newId } from '@parley/protocol/ids.ts';
 import type { List } from '@parley/protocol/lists.ts';
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
+import { addComplaint } from '../../src/features/mail/complaints/complaint-store.ts';
 import { addInbox } from '../mail/fixture.ts';
 import { borrowTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';
@@ -373,6 +374,23 @@ const SUBJECTS: readonly Subject[] = [
     filters: ['', 'q=harbor'],
     add: () => addInbox({ database: app.database, accountId: demo.account_id, actorId: ada.id }),
     version: '1.2.harbor',
+    rows: 6,
+  },
+  {
+    name: 'list_email_complaints',
+    path: '/v1/messaging/email-complaints',
+    filters: ['', 'q=customers'],
+    add: () =>
+      app.database.transaction((tx) =>
+        addComplaint(tx, {
+          account_id: demo.account_id,
+          address: `${made++}@customers.example`,
+          kind: 'abuse',
+          mail_id: 'mai_none',
+          conversation_id: null,
+        }),
+      ),
+    version: '1.4.harbor-preview.1',
     rows: 6,
   },
   {

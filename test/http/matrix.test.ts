@@ -43,6 +43,7 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   webhooks: 'webhook',
   deliveries: 'webhookDelivery',
   inboxes: 'inbox',
+  'email-complaints': 'emailComplaint',
   'identity-providers': 'identityProvider',
   widgets: 'widget',
   roles: 'role',
@@ -566,6 +567,17 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
         .executeTakeFirst(),
     { what: 'a notification' },
   );
+  const emailComplaint = newId('emailComplaint');
+  await database.kysely
+    .insertInto('mail_complaints')
+    .values({
+      id: emailComplaint,
+      account_id: accountId,
+      address: emailComplaint,
+      kind: 'abuse',
+      mail_id: 'mai_none',
+    })
+    .execute();
   const pushSubscription = newId('pushSubscription');
   await database.kysely
     .insertInto('push_subscriptions')
@@ -637,6 +649,7 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
     webhookDelivery,
     participant,
     notification,
+    emailComplaint,
     pushSubscription,
     session,
     account: accountId,

@@ -152,6 +152,7 @@ function mailOf(fields: Partial<ParsedMail>, inbox: MailboxRow): ParsedMail {
     html: null,
     attachments: [],
     report: null,
+    complaint: null,
     isDamaged: false,
     unread: null,
     ...fields,

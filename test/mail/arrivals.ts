@@ -133,6 +133,7 @@ async function parseMail(store: MailFiles, key: string): Promise<ParsedMail> {
     visibleText: '',
     html: null,
     report: null,
+    complaint: null,
     attachments: [{ key: attachment, filename: 'a.txt', contentType: 'text/plain', sizeBytes }],
     isDamaged: false,
     unread: null,

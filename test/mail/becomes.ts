@@ -68,7 +68,7 @@ const ALIKE: readonly (readonly [becomes: Becomes, names: readonly string[]])[] 
   ],
   [
     { status: 'ignored', purpose: 'automatic', reason: 'auto_submitted', conversation: null },
-    ['read-receipt'],
+    ['read-receipt', 'complaint'],
   ],
   [
     { status: 'ignored', purpose: 'message', reason: 'no_sender', conversation: null },

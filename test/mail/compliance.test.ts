@@ -3,10 +3,12 @@
 import { newId } from '@parley/protocol/ids.ts';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import type { Email } from '@parley/protocol/resources/email.ts';
+import type { EmailComplaint } from '@parley/protocol/resources/email-complaint.ts';
 import type { Erasure } from '@parley/protocol/resources/erasure.ts';
 import { sql } from 'kysely';
 import t from 'tap';
 import { purgeConversation } from '../../src/features/compliance/purge.ts';
+import { addComplaint, readStopped } from '../../src/features/mail/complaints/complaint-store.ts';
 import type { MailRow } from '../../src/features/mail/mails/mail-store.ts';
 import { updateThread } from '../../src/features/mail/mails/thread-store.ts';
 import { removeOldMails } from '../../src/features/mail/removal/mail-removal.ts';
@@ -121,6 +123,7 @@ t.test('an erased person is in no mail any more, but for what is held', async (t
     await database.transaction((tx) => updateThread(tx, id, { cc: [address, 'else@where.example'] }));
   }
   await hold(held.id, 'held');
+  await complain(mail, [address, 'else@where.example']);
   const { body } = await ask<Erasure>(app, 'POST', `/v1/users/${person.customerId}/actions/erase`, {
     body: { messages: 'keep' },
   });
@@ -142,12 +145,15 @@ t.test('an erased person is in no mail any more, but for what is held', async (t
   t.equal((await read(toOthers.mail.id)).source_key, toOthers.mail.source_key);
   t.strictSame((await readThread(database, other.id))!.cc, ['else@where.example']);
   t.equal((await readThread(database, held.id))!.cc.length, 2);
+  const addresses = [address, 'else@where.example'];
+  t.strictSame(await readStopped(database, { accountId: demo.account_id, addresses }), [addresses[1]]);
   await hold(held.id, 'released');
 });
 
 t.test('exports have mails with their sources', async (t) => {
   const bridged = await newCase();
   const { mail, word } = await received(bridged);
+  await complain(mail, [bridged.customerAddress, 'other@where.example']);
   const paths = [
     `/v1/messaging/conversations/${bridged.id}/exports`,
     `/v1/users/${bridged.customerId}/exports`,
@@ -159,8 +165,17 @@ t.test('exports have mails with their sources', async (t) => {
     const source_url = `files/${mail.source_key}`;
     t.match(email, { id: mail.id, text: word, from_address: bridged.customerAddress, source_url }, path);
     t.ok(files.has(source_url), path);
+    const complaints = path === paths[0] ? undefined : lines<EmailComplaint>(files, 'email_complaints.jsonl');
+    t.match(complaints, complaints && [{ address: bridged.customerAddress, email_id: mail.id }]);
+    t.equal(complaints?.length, path === paths[0] ? undefined : 1, 'of its own addresses');
   }
 });
+
+async function complain({ account_id, conversation_id, id }: MailRow, addresses: string[]): Promise<void> {
+  const complaint = { account_id, conversation_id, kind: 'abuse', mail_id: id };
+  for (const address of addresses)
+    await database.transaction((tx) => addComplaint(tx, { ...complaint, address }));
+}
 
 function newCase(): Promise<BridgedCase> {
   return addBridgedCase(owner, inbox.id);

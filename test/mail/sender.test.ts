@@ -2,6 +2,7 @@
 
 import { newId } from '@parley/protocol/ids.ts';
 import t from 'tap';
+import { addComplaint } from '../../src/features/mail/complaints/complaint-store.ts';
 import type { MailRow } from '../../src/features/mail/mails/mail-store.ts';
 import { readMail } from '../../src/features/mail/mails/mail-store.ts';
 import { mailMetrics } from '../../src/features/mail/metrics.ts';
@@ -143,13 +144,51 @@ t.test('a mail that cannot be made is tried again, and no other waits for it', a
   await sender.close();
 });
 
+t.test('a reply leaves for those of its recipients that have not complained', async (t) => {
+  const handed: string[][] = [];
+  const sender = open({
+    send: async (_mail, recipients) => {
+      handed.push([...recipients]);
+      return ALL_SENT(recipients);
+    },
+    close: () => {},
+  });
+  const [stopped, other] = ['stopped@customers.example', 'other@customers.example'];
+  const complaint = { account_id: accountId, kind: 'abuse', mail_id: 'mai_none', conversation_id: null };
+  await database.transaction((tx) => addComplaint(tx, { ...complaint, address: stopped }));
+  const both = ['to', 'cc'].map((kind, n) => ({
+    address: [other, 'Stopped@customers.example'][n],
+    kind,
+    status: 'queued',
+    code: null,
+  }));
+  const alone = await add(MINE, stopped);
+  const copied = await add(MINE, other, { recipients: JSON.stringify(both) });
+  const theirs = await add(OTHERS, stopped);
+  const digest = await add(MINE, stopped, { purpose: 'digest' });
+  sender.wake();
+  await until(async () => (await count("status IN ('queued', 'deferred')")) === 0, { what: 'the outcomes' });
+  t.strictSame(handed.sort(), [[other], [stopped], [stopped]]);
+  const outcomes = await Promise.all([alone, copied, theirs, digest].map(({ id }) => readMail(database, id)));
+  t.match(
+    outcomes.map((mail) => [mail!.status, mail!.reason, mail!.recipients.map(({ status }) => status)]),
+    [
+      ['failed', 'complaint', ['failed']],
+      ['failed', 'complaint', ['sent', 'failed']],
+      ['sent', null, ['sent']],
+      ['sent', null, ['sent']],
+    ],
+  );
+  await sender.close();
+});
+
 function open(transport: MailTransport, reply = async (_: MailRow) => WRITTEN): MailSender {
   const times = { retries: sooner(SEND_TIMES.retries, 1_000), lookEveryMs: 100, leaseMs: 2_000 };
   const sender = new MailSender({
     database,
     transport,
     times,
-    writers: { reply },
+    writers: { reply, digest: reply },
     metrics: mailMetrics(createMetrics()),
     log,
   });

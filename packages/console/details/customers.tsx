@@ -5,6 +5,7 @@ import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useResource } from '@parley/ui/hooks/resource.ts';
+import { Complained } from '../mail/complained.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
 import { Metadata } from './metadata.tsx';
 import type { Rights } from './rights.ts';
@@ -44,6 +45,7 @@ function CustomerFacts({ participant: { actor, actor_id, metadata }, mayBlock }:
     return { customer, isBlocked };
   });
   const { customer = null, isBlocked = null } = value ?? {};
+  const address = customer?.email ?? actor?.handle;
   const change = (block: boolean) =>
     run(async () => {
       await (block ? client.conversations.block(id) : client.conversations.unblock(id));
@@ -53,12 +55,13 @@ function CustomerFacts({ participant: { actor, actor_id, metadata }, mayBlock }:
     <dl class="customer">
       <dt>Name</dt>
       <dd>{customer?.name ?? actor?.name}</dd>
-      {(customer?.email ?? actor?.handle) && (
+      {address && (
         <>
           <dt>Email</dt>
           <dd>
-            <a href={`mailto:${customer?.email ?? actor?.handle}`}>{customer?.email ?? actor?.handle}</a>
+            <a href={`mailto:${address}`}>{address}</a>
           </dd>
+          <Complained address={address} />
         </>
       )}
       <Metadata

@@ -35,6 +35,7 @@ const REASONS: Readonly<Record<string, string>> = {
   loop_limit: 'too many mails went back and forth',
   message_deleted: 'the message was deleted',
   inbox_removed: 'the inbox was removed',
+  complaint: 'a recipient has complained about mail',
 };
 
 /** Returns the reason for a mail's state, and the server's answer; empty if nothing is known. */

@@ -4,7 +4,8 @@ import { structuredField } from './header.ts';
 import type { MimePart } from './mime-splitter.ts';
 
 /**
- * The role of a leaf: `plain` and `html` are the body, `status` is a bounce report, `returned` is
+ * The role of a leaf: `plain` and `html` are the body, `status` is a report of a bounce or a
+ * complaint, `returned` is
  * the mail that it is about, and `ignored` parts serve only machines.
  */
 export type PartRole = 'plain' | 'html' | 'attachment' | 'status' | 'returned' | 'ignored';
@@ -12,7 +13,7 @@ export type PartRole = 'plain' | 'html' | 'attachment' | 'status' | 'returned' |
 export function roleOf(part: MimePart): PartRole {
   const { value: type } = part.type;
   const container = part.parent?.type.value ?? '';
-  if (type === 'message/delivery-status' || type === 'message/global-delivery-status') return 'status';
+  if (STATUS.has(type)) return 'status';
   if (container === 'multipart/report' && RETURNED.has(type)) return 'returned';
   if (container === 'multipart/report' && type.startsWith('message/')) return 'ignored';
   if (container === 'multipart/signed' && SIGNATURES.test(type)) return 'ignored';
@@ -29,6 +30,11 @@ export function roleOf(part: MimePart): PartRole {
   return type === 'text/html' ? 'html' : 'plain';
 }
 
+const STATUS = new Set([
+  'message/delivery-status',
+  'message/global-delivery-status',
+  'message/feedback-report',
+]);
 const RETURNED = new Set([
   'message/rfc822',
   'message/global',

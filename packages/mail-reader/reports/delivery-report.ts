@@ -2,10 +2,10 @@ import { cleanAddress, Header } from '../mime/header.ts';
 import type { DeliveryReport, ReportedRecipient } from '../parsed-mail.ts';
 import { namesServer, statusOf, wordedRecipients } from './worded-report.ts';
 
-interface ReportParts {
+export interface ReportParts {
   /** The text for people. */
   readonly text: string;
-  /** The part for machines (RFC 3464), or empty. */
+  /** The parts for machines (RFC 3464, RFC 5965), or empty. */
   readonly status: Buffer;
   /** The returned mail, or only its header, or empty. */
   readonly returned: Buffer;
@@ -25,7 +25,8 @@ export function readReport(header: Header, parts: ReportParts): DeliveryReport |
 
 const FIELDS = /^final-recipient:/im;
 
-function originalRfcIdOf(header: Header, { returned, text }: ReportParts): string | null {
+/** Returns the Message-ID of the mail that a report is about, or null if it has none. */
+export function originalRfcIdOf(header: Header, { returned, text }: ReportParts): string | null {
   const [id] = returned.length === 0 ? [] : new Header(headOf(returned)).messageIds('message-id');
   if (id !== undefined) return id;
   // Old servers put the returned mail into their own text.

@@ -18,6 +18,7 @@ function differences({ mail, attachments }: ReadParts, name: string, expected: E
     ...PLAIN,
     attachments: [],
     report: null,
+    complaint: null,
     isDamaged: false,
     ...rest,
     text,

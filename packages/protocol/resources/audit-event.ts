@@ -39,6 +39,8 @@ export const AUDIT_ACTIONS = [
   'retention.changed',
   'retention.swept',
   'email.resent',
+  'email.complained',
+  'email.complaint_lifted',
   'draft.approved',
   'draft.rejected',
   'draft.sent_by_agent',
@@ -110,6 +112,8 @@ export const AUDIT_ACTIONS_SINCE: MembersSince<(typeof AUDIT_ACTIONS)[number]> =
   'visitor.claimed': '1.3.harbor',
   'account.handed_over': '1.4.harbor-preview.1',
   'account.updated': '1.4.harbor-preview.1',
+  'email.complained': '1.4.harbor-preview.1',
+  'email.complaint_lifted': '1.4.harbor-preview.1',
 };
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -7,6 +7,7 @@ import { EMAIL_DUE } from '../../core/messages/outbox-topics.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
 import { isLoopbackAddress } from '../../platform/http/origins.ts';
 import { readTlsFiles, type TlsTexts } from '../../platform/http/tls-files.ts';
+import { complaintRoutes } from './complaints/complaint-routes.ts';
 import { conversationEmailRoutes } from './conversation-email-routes.ts';
 import { demo } from './demo.ts';
 import { holdings } from './holdings.ts';
@@ -81,7 +82,11 @@ export function mailBy(times: typeof SEND_TIMES, parse = parseMail): Feature {
         return {
           ...intake,
           routes: {
-            messages: [...conversationEmailRoutes(node, outgoing), ...mailboxRoutes(database, domains)],
+            messages: [
+              ...conversationEmailRoutes(node, outgoing),
+              ...mailboxRoutes(database, domains),
+              ...complaintRoutes(database),
+            ],
           },
           checks: [mailCheck(config.smtpUrl, metrics)],
           publicRoutes: { ...fileLinkRoutes(links, node), ...intake.publicRoutes },

@@ -3,6 +3,7 @@ import { withdrawUploads } from '../../core/attachments/uploads.ts';
 import { enqueueChanged } from '../../core/events/changes.ts';
 import type { ErasedPerson, ExportFiles, Holdings } from '../../core/resources/holdings.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
+import { liftComplaints, presentComplaint, readComplaintsOf } from './complaints/complaint-store.ts';
 import {
   presentEmail,
   readMailOfMessage,
@@ -37,6 +38,7 @@ export const holdings: Holdings = {
       moved: { last: 't.next_try_at IS NOT NULL', file: ['source_key', "'message/rfc822'"] },
     },
     mail_threads: { moved: {} },
+    mail_complaints: { account: 'content', exported: 'email_complaints' },
   },
   purgeConversation: deleteMailsOfConversation,
   expire: { files: removeOldSources },
@@ -51,8 +53,12 @@ export const holdings: Holdings = {
   erasePerson: eraseFromMails,
   exportsOfPerson: {
     async *emails(db, files, { account_id: accountId, id, handle, email }) {
-      const addresses = [handle, email].flatMap((address) => address?.toLowerCase() ?? []);
+      const addresses = addressesOf([handle, email]);
       for await (const rows of mailsOfPerson(db, { accountId, id, addresses })) yield shown(files, rows);
+    },
+    async *email_complaints(db, _files, { account_id: accountId, handle, email }) {
+      const addresses = addressesOf([handle, email]);
+      yield (await readComplaintsOf(db, { accountId, addresses })).map(presentComplaint);
     },
   },
   exportsOfConversation: {
@@ -66,6 +72,10 @@ export const holdings: Holdings = {
     },
   },
 };
+
+function addressesOf(names: readonly (string | null)[]): string[] {
+  return names.flatMap((name) => name?.toLowerCase() ?? []);
+}
 
 function shown({ downloads }: ExportFiles, rows: readonly ShownMail[]): Promise<object[]> {
   return Promise.all(rows.map((row) => presentEmail(downloads, row)));
@@ -91,7 +101,11 @@ async function eraseFromMails(
       await forgetAnswers(tx, mailIds);
     });
   }
-  if (addresses.length > 0) await database.transaction((tx) => eraseFromThreads(tx, accountId, addresses));
+  if (addresses.length === 0) return;
+  await database.transaction(async (tx) => {
+    await eraseFromThreads(tx, accountId, addresses);
+    await liftComplaints(tx, { accountId, addresses }, null);
+  });
 }
 
 function addressesAmong(names: readonly string[]): string[] {

@@ -57,4 +57,15 @@ interface MailTables {
     trace: string | null;
     created_at: Time;
   };
+  mail_complaints: {
+    id: string;
+    account_id: string;
+    /** In lower case. */
+    address: string;
+    /** The `Feedback-Type` of the report. */
+    kind: string;
+    /** The mail that it is about, which may be gone. */
+    mail_id: string;
+    created_at: Time;
+  };
 }

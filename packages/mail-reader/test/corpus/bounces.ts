@@ -472,28 +472,4 @@ The following address(es) failed:
       },
     },
   },
-  {
-    name: 'read-receipt',
-    source: () =>
-      letter(
-        'read-receipt',
-        {
-          Subject: 'Read: Order 17',
-          'Content-Type': 'multipart/report; report-type=disposition-notification; boundary=m',
-        },
-        `
---m
-
-Your message was read.
---m
-Content-Type: message/disposition-notification
-
-Final-Recipient: rfc822;${CLEO}
-Original-Message-ID: <our-mail@harbor.example>
-Disposition: manual-action/MDN-sent-manually; displayed
---m--
-`,
-      ),
-    parsed: { subject: 'Read: Order 17', visibleText: 'Your message was read.' },
-  },
 ];

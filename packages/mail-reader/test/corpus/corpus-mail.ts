@@ -1,4 +1,4 @@
-import type { DeliveryReport, Mailbox } from '../../parsed-mail.ts';
+import type { Complaint, DeliveryReport, Mailbox } from '../../parsed-mail.ts';
 
 /**
  * A mail of the corpus, and what must be read of it. What becomes of it in an account is in
@@ -39,6 +39,7 @@ export interface ExpectedMail {
   /** File name, type, size in bytes. */
   readonly attachments?: readonly (readonly [string, string, number])[];
   readonly report?: DeliveryReport;
+  readonly complaint?: Complaint;
   readonly isDamaged?: true;
   /** Decoded headers that the result has. */
   readonly headers?: Readonly<Record<string, string>>;

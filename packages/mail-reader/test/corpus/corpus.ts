@@ -3,7 +3,15 @@ import { CLIENTS } from './clients.ts';
 import type { CorpusMail } from './corpus-mail.ts';
 import { DAMAGED } from './damaged.ts';
 import { ENCODINGS } from './encodings.ts';
+import { FEEDBACK } from './feedback.ts';
 import { SENDERS } from './senders.ts';
 
 /** Every mail of the corpus. */
-export const CORPUS: readonly CorpusMail[] = [...CLIENTS, ...ENCODINGS, ...SENDERS, ...BOUNCES, ...DAMAGED];
+export const CORPUS: readonly CorpusMail[] = [
+  ...CLIENTS,
+  ...ENCODINGS,
+  ...SENDERS,
+  ...BOUNCES,
+  ...FEEDBACK,
+  ...DAMAGED,
+];

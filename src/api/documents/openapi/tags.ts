@@ -27,7 +27,7 @@ const CHAPTERS: readonly Chapter[] = [
   { name: 'Realtime', paths: /^\/v1\/realtime/ },
   {
     name: 'Mail',
-    paths: /^\/v1\/(?:mail\/|messaging\/inboxes)|\/:id\/(?:email|actions\/resend)$/,
+    paths: /^\/v1\/(?:mail\/|messaging\/(?:inboxes|email-complaints))|\/:id\/(?:email|actions\/resend)$/,
     isPart: true,
   },
   {

@@ -11,6 +11,7 @@ import { readActors } from '../../../core/resources/actor.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { enqueue } from '../../../platform/db/queue/outbox.ts';
+import { liftComplaints } from '../complaints/complaint-store.ts';
 import { type MailHead, readMailHead } from '../mails/mail-store.ts';
 import { EMAIL_RECEIVED } from '../mails/outbox-topics.ts';
 import { updateThread } from '../mails/thread-store.ts';
@@ -156,15 +157,23 @@ async function settle(
   mail: MailHead,
   written: CommittedMessage,
 ): Promise<MailHead> {
-  const { purpose, id, conversation_id: conversationId, verdict } = mail;
+  const { purpose, id, account_id: accountId, conversation_id: conversationId, verdict } = mail;
   if (purpose === 'message') {
     await followExternal(tx, written, null);
     // A case of a possibly forged sender is not answered by mail until the team adds somebody it
     // trusts.
-    if (verdict?.result !== 'fail') await updateThread(tx, conversationId!, threadOf(arrival, id));
+    if (verdict?.result !== 'fail') {
+      await updateThread(tx, conversationId!, threadOf(arrival, id));
+      // Who writes wants an answer.
+      await liftComplaints(tx, { accountId, addresses: [senderOf(arrival)] }, null);
+    }
     await enqueue(tx, EMAIL_RECEIVED, { mail_id: id });
   }
   return writeIncoming(tx, id, { status: 'accepted', message_id: written.row.id });
+}
+
+function senderOf({ mail, envelope }: Arrival): string {
+  return storable(mail.from?.address ?? envelope.sender ?? '').toLowerCase();
 }
 
 function threadOf({ inbox, mail }: Arrival, mailId: string) {

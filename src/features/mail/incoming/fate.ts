@@ -10,6 +10,7 @@ import type { Arrival } from '../transports/intake.ts';
 import { ADDRESS } from '../transports/recipients.ts';
 import { automaticSign, IS_NOTED } from './automatic.ts';
 import { noteBounce, noteUnread } from './bounces.ts';
+import { noteComplaint } from './complaints.ts';
 import {
   type IncomingChange,
   isAddressBlocked,
@@ -32,8 +33,9 @@ export async function decideFate(
   arrival: Arrival,
   verdict: EmailVerdict,
 ): Promise<Fate> {
-  const bounce = await noteBounce(tx, key, arrival, verdict);
-  if (bounce !== undefined) return bounce;
+  const report =
+    (await noteComplaint(tx, key, arrival, verdict)) ?? (await noteBounce(tx, key, arrival, verdict));
+  if (report !== undefined) return report;
   const fate = await fateOf(tx, key, arrival, verdict);
   const isDropped = fate.status === 'ignored' && fate.purpose === 'automatic' && fate.reason !== 'own_mail';
   const shown = isDropped ? await noteUnread(tx, key, arrival) : undefined;

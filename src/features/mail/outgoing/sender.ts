@@ -3,6 +3,7 @@ import type { EmailPurpose } from '@parley/protocol/resources/email.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import { delayAfter } from '../../../platform/backoff.ts';
 import { Sender } from '../../../platform/outbound/sender.ts';
+import { readStopped } from '../complaints/complaint-store.ts';
 import type { MailRow } from '../mails/mail-store.ts';
 import type { MailMetrics } from '../metrics.ts';
 import { composeMail, type MailContent, type MailWriter, type WrittenMail } from './compose-mail.ts';
@@ -134,13 +135,25 @@ export class MailSender {
     await this.#record(this.#afterTry(mail, tried), written.onEnd);
   }
 
-  async #hand(mail: MailRow, content: MailContent, recipients: readonly string[]): Promise<Tried> {
+  /** Hands it to the server for these recipients, except those that have complained about mail. */
+  async #hand(mail: MailRow, content: MailContent, due: readonly string[]): Promise<Tried> {
     const { transport, metrics } = this.#options;
+    const stopped = await this.#stoppedOf(mail, due);
+    const recipients = due.filter((address) => !stopped.includes(address));
+    const refused = stopped.map((address) => ({ address, status: 'failed' as const, code: null }));
+    if (recipients.length === 0) return { recipients: refused, reason: 'complaint' };
     const composed = composeMail(mail, content, recipients);
     const beganMs = performance.now();
     const tried = await transport.send(composed, recipients, AbortSignal.timeout(TRY_MS));
     metrics.mailSendSeconds.observe((performance.now() - beganMs) / 1_000);
-    return tried;
+    const reason = tried.reason ?? (refused.length === 0 ? null : 'complaint');
+    return { recipients: [...tried.recipients, ...refused], reason };
+  }
+
+  /** Only replies are stopped: users set their own digests, and confirm their own addresses. */
+  async #stoppedOf({ account_id: accountId, purpose }: MailRow, due: readonly string[]) {
+    if (purpose !== 'reply') return [];
+    return readStopped(this.#options.database, { accountId, addresses: due });
   }
 
   #afterTry(mail: MailRow, { recipients, reason }: Tried): MailOutcome {
