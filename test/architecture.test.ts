@@ -213,7 +213,7 @@ const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['incoming', 'conversation-email-routes', 'holdings'],
     ['transports'],
     ['outgoing', 'removal', 'demo', 'mail-check'],
-    ['mailboxes', 'mails', 'metrics', 'settings', 'tables'],
+    ['complaints', 'mailboxes', 'mails', 'metrics', 'settings', 'tables'],
   ],
   'src/platform/db': [
     ['migration', 'notices'],
@@ -414,7 +414,7 @@ const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
   'packages/console/compliance/export-file.tsx': ['item.url'],
   'packages/console/installation/checks.tsx': ['docs_url'],
   'packages/console/mail/mail-parts.tsx': ['mail.source_url'],
-  'packages/console/details/customers.tsx': [`\`mailto:\${customer?.email ?? actor?.handle}\``],
+  'packages/console/details/customers.tsx': [`\`mailto:\${address}\``],
   'packages/console/details/files.tsx': ['url'],
   'packages/console/runs/artifact-link.tsx': ['artifact.url'],
   'packages/console/session/sign-in.tsx': ['beginAt(id)'],

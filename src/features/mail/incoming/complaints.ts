@@ -43,7 +43,9 @@ export async function noteComplaint(
 /** Feedback of RFC 5965 and RFC 6591 that asks for no less mail. */
 const NO_COMPLAINTS: ReadonlySet<string> = new Set(['not-spam', 'auth-failure', 'dmarc']);
 
-/** Returns the only recipient, because many services hide the address, else those that are named. */
+/**
+ * Returns the only recipient, because many services hide the address, else those that are named.
+ */
 function recipientsOf(
   recipients: readonly EmailRecipient[],
   { addresses }: Complaint,
