@@ -2,6 +2,7 @@
 
 import type { List } from '@parley/protocol/lists.ts';
 import type { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
+import type { ConversationEmail } from '@parley/protocol/resources/email.ts';
 import type { EmailComplaint } from '@parley/protocol/resources/email-complaint.ts';
 import t from 'tap';
 import { addComplaint, readStopped } from '../../src/features/mail/complaints/complaint-store.ts';
@@ -139,7 +140,8 @@ t.test('admins see and lift complaints', async (t) => {
     app.call<Body>(method, at, { headers, ...options });
   const owner = { database: app.database, accountId: demo.account_id, actorId: demo.users.ada.id };
   const mailbox = await addInbox(owner);
-  const { id: conversationId } = await addBridgedCase(owner, mailbox.id);
+  const email = 'cleo@customers.example';
+  const { id: conversationId } = await addBridgedCase(owner, mailbox.id, { email });
   const mail = await addMail(owner, { direction: 'out', purpose: 'reply', conversation_id: conversationId });
   const of = (address: string) => ({
     account_id: demo.account_id,
@@ -164,10 +166,16 @@ t.test('admins see and lift complaints', async (t) => {
     },
   ]);
   const at = `${path}/${made!.id}`;
-  t.strictSame((await call('GET', at, { token: demo.users.grace.access_token })).body, made, 'for a member');
+  t.strictSame((await call('GET', at)).body, made);
+  const ofCase = `/v1/messaging/conversations/${conversationId}/email`;
+  const complaintsOf = async (version: string) =>
+    (await call<ConversationEmail>('GET', ofCase, { headers: { 'Service-Version': version } })).body
+      .complaints;
+  t.strictSame(await complaintsOf(headers['Service-Version']), [made], 'of its customer alone');
+  t.equal(await complaintsOf('1.3.harbor'), undefined);
   const guarded: Pick<Guarded, 'method' | 'path' | 'permission'>[] = [
-    { method: 'GET', path, permission: 'inboxes:read' },
-    { method: 'GET', path: at, permission: 'inboxes:read' },
+    { method: 'GET', path, permission: 'users:read' },
+    { method: 'GET', path: at, permission: 'users:read' },
     { method: 'DELETE', path: at, permission: null },
   ];
   for (const one of guarded) {

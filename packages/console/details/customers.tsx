@@ -17,23 +17,30 @@ export interface CustomersProps {
 }
 
 /** The customers of a case: their identity, and the application's data about them. */
-export function Customers({ conversation: { participants }, rights }: CustomersProps) {
+export function Customers({ conversation: { id, participants }, rights }: CustomersProps) {
   const customers = (participants ?? []).filter(({ type }) => type === 'customer');
   return (
     <Section title={customers.length === 1 ? 'Customer' : 'Customers'}>
       {customers.map((participant) => (
-        <CustomerFacts key={participant.id} participant={participant} mayBlock={rights.mayWrite} />
+        <CustomerFacts
+          key={participant.id}
+          conversationId={id}
+          participant={participant}
+          mayBlock={rights.mayWrite}
+        />
       ))}
     </Section>
   );
 }
 
 interface CustomerFactsProps {
+  readonly conversationId: string;
   readonly participant: Participant;
   readonly mayBlock: boolean;
 }
 
-function CustomerFacts({ participant: { actor, actor_id, metadata }, mayBlock }: CustomerFactsProps) {
+function CustomerFacts({ conversationId, participant, mayBlock }: CustomerFactsProps) {
+  const { actor, actor_id, metadata } = participant;
   const { client, can } = useSignedIn();
   const id = actor_id ?? '';
   const { isBusy, problem, run } = useAction();
@@ -61,7 +68,7 @@ function CustomerFacts({ participant: { actor, actor_id, metadata }, mayBlock }:
           <dd>
             <a href={`mailto:${address}`}>{address}</a>
           </dd>
-          <Complained address={address} />
+          <Complained conversationId={conversationId} address={address} />
         </>
       )}
       <Metadata

@@ -1,28 +1,27 @@
-import type { List } from '@parley/protocol/lists.ts';
-import type { EmailComplaint } from '@parley/protocol/resources/email-complaint.ts';
+import type { ConversationEmail } from '@parley/protocol/resources/email.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useResource } from '@parley/ui/hooks/resource.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 
-const PATH = '/v1/messaging/email-complaints';
+export interface ComplainedProps {
+  readonly conversationId: string;
+  readonly address: string;
+}
 
 /** Says that no reply is sent to an address since its owner has complained, and lifts that. */
-export function Complained({ address }: { readonly address: string }) {
+export function Complained({ conversationId, address }: ComplainedProps) {
   const { client, can } = useSignedIn();
   const { isBusy, problem, run } = useAction();
-  const { value, set } = useResource(can('inboxes:read') ? address : null, async (signal) => {
-    const query = new URLSearchParams({ q: address, limit: '100' });
-    const { data } = await client.fetch<List<EmailComplaint>>(`${PATH}?${query}`, { signal });
-    return data.filter((one) => one.address === address.toLowerCase());
-  });
-  const [complaint] = value ?? [];
+  const path = `/v1/messaging/conversations/${conversationId}/email`;
+  const { value, reload } = useResource(path, (signal) => client.fetch<ConversationEmail>(path, { signal }));
+  const complaint = value?.complaints?.find((one) => one.address === address.toLowerCase());
   if (complaint === undefined) return null;
   const lift = () =>
     run(async () => {
-      await client.fetch(`${PATH}/${complaint.id}`, { method: 'DELETE' });
-      set([]);
+      await client.fetch(`/v1/messaging/email-complaints/${complaint.id}`, { method: 'DELETE' });
+      await reload();
     });
   return (
     <dd class="customer-buttons">

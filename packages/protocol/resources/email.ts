@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { describe, Identity, Nullable, OneOf, Times, Timestamp } from '../schema/schema.ts';
 import { MEMBERS_SINCE, type MembersSince, Since } from '../schema/since.ts';
+import { EmailComplaint } from './email-complaint.ts';
 import { Inbox } from './inbox.ts';
 
 /** The statuses of outgoing mail. */
@@ -133,6 +134,7 @@ export const ConversationEmail = Type.Object({
   cc: Type.Array(Type.String()),
   last_out: Nullable(Email),
   last_in: Nullable(Email),
+  complaints: Since('1.4.harbor-preview.1', Type.Array(EmailComplaint)),
 });
 export type ConversationEmail = Static<typeof ConversationEmail>;
 
@@ -144,6 +146,8 @@ describe(ConversationEmail, {
   cc: 'Who is in copy of the next reply unless it states others: those of the last mail.',
   last_out: 'The last mail that went out or is to go out, with what became of it. Null while there is none.',
   last_in: 'The last mail that came in. Null while there is none.',
+  complaints:
+    'Complaints of the customers of the case and of the recipients of the next reply, to whom no mail is sent.',
 });
 
 /** The outcome of a mail at one inbox. */

@@ -7,6 +7,7 @@ import { readableMessage } from '../../core/messages/rules/readable-message.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
 import { presentMailbox, readMailboxOf } from '../../core/resources/mailbox.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
+import { presentComplaint, readComplaintsOf } from './complaints/complaint-store.ts';
 import { presentEmail, readMailOfMessage, readMails } from './mails/mail-store.ts';
 import { readNextMail } from './mails/thread-store.ts';
 import type { OutgoingOptions } from './outgoing/outgoing.ts';
@@ -78,9 +79,11 @@ async function conversationEmail(
 ): Promise<ConversationEmail> {
   const next = (await readNextMail(database, id))!;
   const lastIds = [next.last_out_id, next.last_in_id].filter((mailId) => mailId !== null);
-  const [inbox, mails] = await Promise.all([
+  const addresses = [...next.to, ...next.cc, ...next.customers].map((address) => address.toLowerCase());
+  const [inbox, mails, complaints] = await Promise.all([
     next.inbox_id === null ? undefined : readMailboxOf(database, accountId, next.inbox_id),
     readMails(database, lastIds),
+    readComplaintsOf(database, { accountId, addresses }),
   ]);
   const shown = async (mailId: string | null) => {
     const mail = mails.find((one) => one.id === mailId);
@@ -95,5 +98,6 @@ async function conversationEmail(
     cc: [...next.cc],
     last_out: await shown(next.last_out_id),
     last_in: await shown(next.last_in_id),
+    complaints: complaints.map(presentComplaint),
   };
 }

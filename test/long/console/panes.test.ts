@@ -13,6 +13,7 @@ import type { Participant } from '@parley/protocol/resources/participant.ts';
 import nodemailer from 'nodemailer';
 import type { Locator, Page } from 'playwright-core';
 import t, { type Test } from 'tap';
+import { addComplaint, readStopped } from '../../../src/features/mail/complaints/complaint-store.ts';
 import { Conversations } from '../../conversations/fixture.ts';
 import { signed } from '../../mail/arrivals.ts';
 import { type CallOptions, startTestApp } from '../../support/app.ts';
@@ -289,6 +290,37 @@ t.test('a customer: its data, blocked and unblocked; who owns the case', async (
   await details.getByRole('button', { name: 'Unblock' }).click();
   await details.getByRole('button', { name: 'Block', exact: true }).waitFor();
   await end(t, page);
+});
+
+t.test('a customer who has called a mail spam, for a member and for an admin', async (t) => {
+  const email = 'cleo-complains@example.net';
+  const { conversation } = await conversations.createCase({
+    title: 'Cleo complains',
+    participants: [
+      { type: 'customer', name: 'Cleo', email },
+      { type: 'user', actor_id: grace.id },
+    ],
+  });
+  const complaint = {
+    account_id: demo.account_id,
+    kind: 'abuse',
+    mail_id: 'mai_none',
+    conversation_id: null,
+  };
+  await app.database.transaction((tx) => addComplaint(tx, { ...complaint, address: email }));
+  const [admin, member] = await Promise.all(
+    (['ada', 'grace'] as const).map((who) => browser.open(who, `c/${conversation.id}?pane=details`)),
+  );
+  for (const page of [admin!, member!])
+    await pane(page, 'Details').getByText('No mail is sent to this address').waitFor();
+  const button = (page: Page) => pane(page, 'Details').getByRole('button', { name: 'Send mail again' });
+  t.equal(await button(member!).count(), 0);
+  t.strictSame(await findingsInThemes(admin!), []);
+  await button(admin!).click();
+  await pane(admin!, 'Details').getByText('No mail is sent').waitFor({ state: 'detached' });
+  const left = await readStopped(app.database, { accountId: demo.account_id, addresses: [email] });
+  t.strictSame(left, []);
+  await end(t, admin!, member!);
 });
 
 t.test('a legal hold, with its trail', async (t) => {

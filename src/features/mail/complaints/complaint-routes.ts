@@ -16,7 +16,7 @@ export function complaintRoutes(database: Database): Route[] {
       method: 'GET',
       path: '/v1/messaging/email-complaints',
       summary: 'List the addresses that have complained about mail, newest first',
-      permission: 'inboxes:read',
+      permission: 'users:read',
       query: SearchQuery({}),
       response: ListOf(EmailComplaint),
       async handle({ principal, query, url }) {
@@ -31,7 +31,7 @@ export function complaintRoutes(database: Database): Route[] {
       method: 'GET',
       path: '/v1/messaging/email-complaints/:id',
       summary: 'Get a complaint about mail',
-      permission: 'inboxes:read',
+      permission: 'users:read',
       response: EmailComplaint,
       async handle({ principal, params }) {
         return presentComplaint(await readComplaint(database, principal.accountId, params.id!));

@@ -37,6 +37,8 @@ export interface NextMailRow extends Pick<MailThreadRow, 'cc' | 'last_in_id' | '
   readonly account_name: string;
   readonly thread_subject: string | null;
   readonly to: readonly string[];
+  /** The addresses of the customers of the case. */
+  readonly customers: readonly string[];
 }
 
 /** Returns undefined if there is no such conversation. */
@@ -59,7 +61,8 @@ const READ_NEXT_MAIL = statement<[conversationId: string], NextMailRow>('read-ne
       coalesce(t.cc, '{}') AS cc, t.last_in_id, t.last_out_id,
       CASE WHEN i.id IS NULL THEN '{}'
         WHEN coalesce(l.reply_to, l.from_address) IS NOT NULL THEN ARRAY[coalesce(l.reply_to, l.from_address)]
-        ELSE ${customerAddresses('c.id')} END AS to
+        ELSE ${customerAddresses('c.id')} END AS to,
+      ${customerAddresses('c.id')} AS customers
     FROM conversations c
       JOIN accounts a ON a.id = c.account_id
       LEFT JOIN inboxes i ON i.id = c.inbox_id AND i.deleted_at IS NULL
