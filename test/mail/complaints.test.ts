@@ -1,5 +1,6 @@
 /** Complaints about mail (docs/contract.md#complaints): what stops mail, shows it and lifts it. */
 
+import { newId } from '@parley/protocol/ids.ts';
 import type { List } from '@parley/protocol/lists.ts';
 import type { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
 import type { ConversationEmail } from '@parley/protocol/resources/email.ts';
@@ -96,6 +97,9 @@ t.test('what anyone could write, and what is no complaint, stops nothing', async
   const reply = await addReply();
   const { address, rfcId, signed } = reply;
   const forged = rfcId.replace(/[0-9a-f]@/, 'g@');
+  const other = newId('account');
+  await database.kysely.insertInto('accounts').values({ id: other, name: 'Other' }).execute();
+  const theirs = await addInbox({ ...house.owner, accountId: other });
   const wrong = makeBounceAddress(key, reply.mail.id, inbox.address).replace(/[0-9a-f]@/, 'g@');
   for (const [name, fields] of [
     ['no id', complaint(null, [address])],
@@ -104,6 +108,7 @@ t.test('what anyone could write, and what is no complaint, stops nothing', async
     ['the return path without its seal', { ...complaint(null), envelope: { recipients: [wrong] } }],
     ['our id in a forged mail', { ...complaint(rfcId), verdict: 'fail' as const }],
     ['the id that a plain mail has', { ...complaint(reply.mail.rfc_id) }],
+    ['our id at an inbox of another account', { ...complaint(rfcId), inbox: theirs }],
     ['not spam', { ...complaint(rfcId, [address], 'not-spam'), ...signed }],
     ['a failure of DMARC', { ...complaint(rfcId, [address], 'auth-failure'), ...signed }],
   ] as const) {

@@ -36,15 +36,15 @@ export async function noteBounce(
   const mailId = bounced ?? readMessageId(key, original)?.mailId;
   const returned = await findReturned(tx, inbox, { mailId: mailId ?? null, rfcId: original });
   const isFormal = report.evidence === 'form';
-  const unread = (reason: string) => (isFormal ? { ...IGNORED, reason } : undefined);
-  if (returned === undefined) return unread('unknown_bounce');
+  const uncounted = (reason: string) => (isFormal ? { ...IGNORED, reason } : undefined);
+  if (returned === undefined) return uncounted('unknown_bounce');
   const isSigned = returned.id === bounced;
   if (!isSigned && (verdict.result === 'fail' || !(isFormal || hasEmptySender(envelope, mail))))
-    return unread('unverified');
+    return uncounted('unverified');
   const reason = await record(tx, returned, { ...report, isSigned, from: mail.from?.address ?? '' });
   const { conversation_id, rfc_id } = returned;
   const fate = { ...NOTED, conversation_id, in_reply_to: rfc_id };
-  if (reason === 'unnamed') return isSigned ? undefined : unread('unknown_recipient');
+  if (reason === 'unnamed') return isSigned ? undefined : uncounted('unknown_recipient');
   return reason === undefined ? { ...fate, ...IGNORED, reason: 'unknown_recipient' } : { ...fate, reason };
 }
 

@@ -41,7 +41,7 @@ export async function noteComplaint(
 }
 
 /** Feedback of RFC 5965 and RFC 6591 that asks for no less mail. */
-const NO_COMPLAINTS: ReadonlySet<string> = new Set(['not-spam', 'auth-failure', 'dmarc']);
+const NO_COMPLAINTS: ReadonlySet<string> = new Set(['not-spam', 'auth-failure']);
 
 /**
  * Returns the only recipient, because many services hide the address, else those that are named.
