@@ -16,7 +16,6 @@ import {
   type ConversationSubscription,
   FEED_EVENTS,
   type FeedEvent,
-  Listeners,
   type SubscribeOptions,
 } from './events/client-events.ts';
 import { DeliveredVersions, isNewsOf } from './events/conversation-feed.ts';
@@ -52,7 +51,6 @@ export class Client extends LiveApi {
   /** The feeds that each connection sends; whatever else it sends is for an earlier feed. */
   readonly #sending = new WeakMap<Connection, Set<SharedFeed>>();
   readonly #own = new DeliveredVersions();
-  readonly #listeners = new Listeners<ClientEvents>();
   /** Everything that changed before it has been passed on. */
   #cursor: string | undefined;
   #actor: Actor | undefined;
@@ -67,7 +65,7 @@ export class Client extends LiveApi {
     const { signal: closing } = this.closing;
     const failed = (error: ClientError) => {
       this.connection.set({ error });
-      this.#listeners.emit('error', error);
+      this.listeners.emit('error', error);
     };
     credential.onFailed = (error) => this.#isClosed || failed(clientError('token_source', true, error));
     this.#rest = new Rest(options, { closing, failed, answered: (answer) => this.answered(answer) });
@@ -92,14 +90,14 @@ export class Client extends LiveApi {
         cursorRefused: () => {
           this.#cursor = undefined;
           for (const feed of this.#feeds.values()) feed.goStale();
-          this.#listeners.emit('stale');
+          this.listeners.emit('stale');
         },
         changed: () => this.#changed(),
         failed,
         finished: (end) => {
           this.#requests.end();
           this.#outbox?.ended();
-          this.#listeners.emit('end', end);
+          this.listeners.emit('end', end);
         },
       },
     );
@@ -124,14 +122,6 @@ export class Client extends LiveApi {
   /** The caller; undefined until the first connection. */
   override get actor(): Actor | undefined {
     return this.#actor;
-  }
-
-  /** Calls the listener at each event. Returns the function that removes it. */
-  override on<E extends keyof ClientEvents>(
-    event: E,
-    listener: (...args: ClientEvents[E]) => void,
-  ): () => void {
-    return this.#listeners.add(event, listener);
   }
 
   /**
@@ -243,7 +233,7 @@ export class Client extends LiveApi {
       refused: (follower, error) => {
         if (this.#drop(follower)) follower.handlers.onEnd?.(error);
       },
-      later: (work) => this.host.timing.after(this.#soon(), work),
+      later: (work) => this.#later(work),
     });
     this.#feeds.set(conversationId, feed);
     this.#unsettled.add(feed);
@@ -277,12 +267,12 @@ export class Client extends LiveApi {
     this.#resuming = true;
     for (const feed of feeds) feed.isAsked = true;
     const conversations = Object.fromEntries(feeds.map(({ id, position }) => [id, position]));
-    connection.ask('resume', { cursor, conversations }, (answer) => {
+    connection.ask('resume', { cursor, conversations }, ({ result, error }) => {
       if (connection !== this.#link.current) return;
       const here = feeds.filter((feed) => this.#isOn(feed, connection));
-      if (answer.ok) for (const feed of here) this.#sends(connection, feed);
-      if (answer.ok || answer.error === null) return;
-      if (answer.error.is_transient) {
+      if (result) for (const feed of here) this.#sends(connection, feed);
+      if (!error) return;
+      if (error.is_transient) {
         this.#link.reopen();
         return;
       }
@@ -294,7 +284,7 @@ export class Client extends LiveApi {
         feed.goStale();
         this.#join(feed, connection);
       }
-      this.#listeners.emit('stale');
+      this.listeners.emit('stale');
       this.#check();
     });
   }
@@ -302,26 +292,16 @@ export class Client extends LiveApi {
   #join(feed: SharedFeed, connection: Connection): void {
     const { id, position } = feed;
     feed.isAsked = true;
-    connection.ask('subscribe', { conversation_id: id, after_sequence: position }, (answer) => {
+    connection.ask('subscribe', { conversation_id: id, after_sequence: position }, ({ result, error }) => {
       if (!this.#isOn(feed, connection)) return;
-      if (!answer.ok) {
-        this.#refused(feed, connection, answer.error);
-        return;
-      }
-      const { head_sequence: head } = answer.result as CommandResult<'subscribe'>;
-      this.#sends(connection, feed);
-      feed.begin(head);
-    });
-  }
-
-  #refused(feed: SharedFeed, connection: Connection, error: ErrorObject | null): void {
-    if (error === null) return;
-    if (!error.is_transient) {
-      this.#endAll(feed, error);
-      return;
-    }
-    this.host.timing.after(this.#soon(), () => {
-      if (this.#isOn(feed, connection)) this.#join(feed, connection);
+      if (result) {
+        this.#sends(connection, feed);
+        feed.begin((result as CommandResult<'subscribe'>).head_sequence);
+      } else if (error?.is_transient) {
+        this.#later(() => {
+          if (this.#isOn(feed, connection)) this.#join(feed, connection);
+        });
+      } else if (error) this.#endAll(feed, error);
     });
   }
 
@@ -380,7 +360,7 @@ export class Client extends LiveApi {
 
   #resync(connection: Connection, frame: Extract<ServerFrame, { type: 'resync' }>): void {
     if (frame.feed) {
-      this.#listeners.emit('stale');
+      this.listeners.emit('stale');
       return;
     }
     const feed = this.#sentBy(connection, frame.conversation_id ?? '');
@@ -452,9 +432,10 @@ export class Client extends LiveApi {
     return true;
   }
 
-  /** Returns the delay before a repeat: random, because many requests are refused at once. */
-  #soon(): number {
-    return AGAIN_MS * (1 + this.host.timing.random());
+  /** Repeats something after a random delay, because many requests are refused at once. */
+  #later(work: () => void): void {
+    const { timing } = this.host;
+    timing.after(AGAIN_MS * (1 + timing.random()), work);
   }
 
   get #isSettled(): boolean {
@@ -472,7 +453,7 @@ export class Client extends LiveApi {
     this.connection.set({ state, transport: this.transport, ...(state === 'live' ? { error: null } : {}) });
     if (state === this.#state) return;
     this.#state = state;
-    this.#listeners.emit('state', state);
+    this.listeners.emit('state', state);
   }
 
   #currentState(): ClientState {
@@ -490,7 +471,7 @@ export class Client extends LiveApi {
   /** Emits a frame, whose type the compiler cannot derive from the event over a union. */
   #emitFeed({ event, data, ...frame }: EventFrame): void {
     const args = [data, { ...frame, event, data }] as unknown as ClientEvents[FeedEvent];
-    this.#listeners.emit(event as FeedEvent, ...args);
+    this.listeners.emit(event as FeedEvent, ...args);
   }
 }
 

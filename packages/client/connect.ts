@@ -1,8 +1,10 @@
-import { covers, NEWEST_VERSION, STREAMS_SINCE, versionNamed } from '@parley/protocol/versions.ts';
+import { NEWEST_VERSION, STREAMS_SINCE } from '@parley/protocol/versions.ts';
 import { Client } from './client.ts';
+import { tried } from './errors/tried.ts';
 import type { SocketConstructor } from './link/connection.ts';
 import { Credential } from './link/credential.ts';
 import { askSource, type PageEvents, platformPage, type Source } from './link/source.ts';
+import { speaks } from './link/spoken-version.ts';
 import { TRANSPORTS, type Transport } from './link/transport.ts';
 import { TransportChoice } from './link/transport-choice.ts';
 import { type KeyValueStorage, platformStorage, TransportMemory } from './link/transport-memory.ts';
@@ -58,7 +60,9 @@ export function connect({ url, account, token, getToken, version, ...rest }: Con
   const socket = rest.WebSocket ?? (globalThis as { readonly WebSocket?: SocketConstructor }).WebSocket;
   let cell: string | undefined;
   const spoken = version ?? NEWEST_VERSION;
-  const usable = (rest.transports ?? TRANSPORTS).filter((transport) => isUsable(transport, socket, spoken));
+  const usable = (rest.transports ?? TRANSPORTS).filter((transport) =>
+    transport === 'websocket' ? socket !== undefined : speaks(spoken, STREAMS_SINCE),
+  );
   return new Client({
     origin: async () => cell ?? base ?? askSource('url_source', url as Source, baseUrlOf, timing),
     follow: (error) => {
@@ -80,22 +84,15 @@ export function connect({ url, account, token, getToken, version, ...rest }: Con
   });
 }
 
-/** Returns whether the platform and the version have the transport. */
-function isUsable(transport: Transport, socket: SocketConstructor | undefined, version: string): boolean {
-  if (transport === 'websocket') return socket !== undefined;
-  const known = versionNamed(version);
-  return known === undefined || covers(known, STREAMS_SINCE);
-}
-
 /**
  * Returns the base of every URL of a server, such as `https://chat.example/parley`, without a
  * trailing slash. Accepts pasted forms: `ws:` and `wss:`, trailing slashes, the path of the API or
  * of the socket. Throws TypeError for text that cannot be the URL of a server.
  */
 export function baseUrlOf(text: unknown): string {
-  const url = parsed(text);
-  const scheme = url && SCHEMES[url.protocol];
-  if (url === undefined || scheme === undefined || url.search + url.hash + url.username + url.password) {
+  const url = tried(() => new URL(text as string));
+  const scheme = url?.protocol.replace('ws', 'http');
+  if (!url || !/^https?:$/.test(scheme!) || url.search + url.hash + url.username + url.password) {
     throw new TypeError(
       `url must be the address of a Parley server, such as https://chat.example, not ${JSON.stringify(text)}.`,
     );
@@ -103,19 +100,4 @@ export function baseUrlOf(text: unknown): string {
   return `${scheme}//${url.host}${url.pathname.replace(API_PATH, '').replace(/\/+$/, '')}`;
 }
 
-const SCHEMES: Readonly<Record<string, 'http:' | 'https:'>> = {
-  'http:': 'http:',
-  'https:': 'https:',
-  'ws:': 'http:',
-  'wss:': 'https:',
-};
-
 const API_PATH = /\/v1(\/realtime)?\/*$/;
-
-function parsed(text: unknown): URL | undefined {
-  try {
-    return new URL(text as string);
-  } catch {
-    return undefined;
-  }
-}

@@ -21,16 +21,15 @@ import type { Pin } from '@parley/protocol/resources/pin.ts';
 import type { Reaction } from '@parley/protocol/resources/reaction.ts';
 import type { Token } from '@parley/protocol/resources/token.ts';
 import type { CallOptions } from '../link/call-scope.ts';
-import { LoadedObject } from '../live/loaded-object.ts';
 import type { Conversations } from '../rest/conversations.ts';
 import { type FetchOptions, pagesOf, type QueryValues, queryOf } from '../rest/pages.ts';
 import { conversationPath, messagePath, participantPath } from '../rest/paths.ts';
 import { randomId } from '../rest/rest.ts';
 import type { AttachmentInput, UploadOptions } from '../rest/upload.ts';
-import { handled } from '../timing/serial-queue.ts';
 import type { ConversationHost } from './conversation-host.ts';
-import { LiveThread, type ThreadHost, type ThreadOptions } from './live-thread.ts';
-import { LiveWindow, type WindowHost, type WindowOptions } from './live-window.ts';
+import { LiveThread, type ThreadOptions } from './live-thread.ts';
+import { LiveTimeline, UNREAD } from './live-timeline.ts';
+import { LiveWindow, type WindowOptions } from './live-window.ts';
 import type { ForwardInput, HistoryFilter, MemberFilter, PageSize } from './view/conversation-queries.ts';
 import {
   askingSnapshot,
@@ -56,27 +55,23 @@ type Pages<T> = AsyncGenerator<List<T>, void, undefined>;
  * `unreact`, `pin` and `unpin` are shown at once, and taken back if they are refused; other changes
  * are shown when their event arrives. Methods reject as Client.fetch does unless they say more.
  */
-export class LiveConversation extends LoadedObject<
+export class LiveConversation extends LiveTimeline<
   ConversationSnapshot,
   ConversationView,
   ConversationEvents
 > {
   /** The id of the conversation. */
   readonly id: string;
-  /** Resolves once the newest messages are loaded. Rejects if they cannot be read. */
-  readonly opened: Promise<void>;
   readonly #host: ConversationHost;
 
   /** Use Client.conversation. */
   constructor(id: string, host: ConversationHost, { pageSize = 30 }: ConversationOptions = {}) {
-    super(NOTHING, { timing: host.timing }, async (owner) => {
+    super(NOTHING, host.timing, async (owner) => {
       const { ConversationView } = await import('./view/conversation-view.ts');
       return new ConversationView(id, host, owner, pageSize);
     });
     this.id = id;
     this.#host = host;
-    this.opened = this.loaded.then((view) => view.opened);
-    void handled(this.opened);
   }
 
   /** The server's messages, then local echoes, in order. The same array until something changes. */
@@ -104,14 +99,14 @@ export class LiveConversation extends LoadedObject<
     return this.snapshot.reads;
   }
 
-  /** Loads the page before the oldest one. Resolves with `hasOlder`. */
-  readonly loadOlder: () => Promise<boolean> = this.via('loadOlder');
-
   /**
    * Drops all but so many of the newest messages, so that a page that stays open for days does not
    * grow. `loadOlder` reads them again.
    */
-  readonly forgetOlder: (kept: number) => Promise<void> = this.via('forgetOlder');
+  readonly forgetOlder: (kept: number) => Promise<void> = this.via(
+    'forgetOlder',
+    ({ reader }: ConversationView) => reader,
+  );
 
   /**
    * Sends a message, which is shown at once as `pending` under its `client_message_id`, until the
@@ -125,10 +120,10 @@ export class LiveConversation extends LoadedObject<
     this.via('send');
 
   /** Sends a failed message again. */
-  readonly retry: (key: string) => Promise<ChatMessage> = this.via('retry');
+  readonly retry: (key: string) => Promise<ChatMessage> = this.via('retry', sending);
 
   /** Removes a failed message from `messages`. */
-  readonly discard: (key: string) => void = this.via('discard');
+  readonly discard: (key: string) => void = this.via('discard', sending);
 
   /**
    * Uploads a file for an attachment of a later message, whose echo previews a picture. Rejects as
@@ -142,17 +137,19 @@ export class LiveConversation extends LoadedObject<
   /**
    * Changes an open draft or a message of the caller: its text, files, mentions or scheduled time.
    */
-  readonly edit: (messageId: string, change: string | EditMessageBody) => Promise<ChatMessage> =
-    this.via('edit');
+  readonly edit: (messageId: string, change: string | EditMessageBody) => Promise<ChatMessage> = this.via(
+    'edit',
+    changes,
+  );
 
   /** Deletes a message, whose tombstone stays. */
-  readonly delete: (messageId: string) => Promise<ChatMessage> = this.via('delete');
+  readonly delete: (messageId: string) => Promise<ChatMessage> = this.via('delete', changes);
 
   /** Adds the caller's reaction. Requires version 1.2.harbor. */
-  readonly react: (messageId: string, emoji: string) => Promise<void> = this.via('react');
+  readonly react: (messageId: string, emoji: string) => Promise<void> = this.via('react', changes);
 
   /** Takes the caller's reaction back. */
-  readonly unreact: (messageId: string, emoji: string) => Promise<void> = this.via('unreact');
+  readonly unreact: (messageId: string, emoji: string) => Promise<void> = this.via('unreact', changes);
 
   /** Lists the reactions to a message with their actors, oldest first. */
   readonly reactions: (
@@ -161,10 +158,10 @@ export class LiveConversation extends LoadedObject<
   ) => Pages<Reaction> = (id, filter) => this.#pages(messagePath(id, '/reactions'), filter);
 
   /** Pins a message in the conversation. Requires version 1.2.harbor. */
-  readonly pin: (messageId: string) => Promise<Pin> = this.via('pin');
+  readonly pin: (messageId: string) => Promise<Pin> = this.via('pin', changes);
 
   /** Unpins a message. */
-  readonly unpin: (messageId: string) => Promise<Pin> = this.via('unpin');
+  readonly unpin: (messageId: string) => Promise<Pin> = this.via('unpin', changes);
 
   /** Sends the content of a message to another conversation, or to this one. */
   readonly forward: (messageId: string, body: ForwardInput) => Promise<ChatMessage> = (id, body) =>
@@ -216,7 +213,10 @@ export class LiveConversation extends LoadedObject<
     this.#pages(this.#path('/files'), filter);
 
   /** Call at each keystroke, with `false` for a removed text. Sends every 3 s at most. */
-  readonly typing: (isTyping?: boolean) => void = this.via('typing');
+  readonly typing: (isTyping?: boolean) => void = this.via(
+    'declareTyping',
+    ({ activity }: ConversationView) => activity,
+  );
 
   /** Moves the read position forward (default: newest message). Rejects as Client.request does. */
   readonly markRead: (sequence?: number) => Promise<void> = this.via('markRead');
@@ -267,9 +267,9 @@ export class LiveConversation extends LoadedObject<
 
   /** Opens the replies to a message, until `close()` of the thread or the conversation. */
   thread(messageId: string, { pageSize = 30 }: ThreadOptions = {}): LiveThread {
-    const { send, retry, discard } = this;
-    const open: ThreadHost['open'] = async (owner) => (await this.loaded).thread(messageId, pageSize, owner);
-    return new LiveThread(messageId, { timing: this.#host.timing, open, send, retry, discard });
+    return new LiveThread(messageId, this.#host.timing, this, async (owner) =>
+      (await this.loaded).thread(messageId, pageSize, owner),
+    );
   }
 
   /**
@@ -278,8 +278,9 @@ export class LiveConversation extends LoadedObject<
    * version 1.2.harbor.
    */
   around(at: string | number, { pageSize = 50 }: WindowOptions = {}): LiveWindow {
-    const open: WindowHost['open'] = async (owner) => (await this.loaded).around(at, pageSize, owner);
-    return new LiveWindow({ timing: this.#host.timing, open });
+    return new LiveWindow(this.#host.timing, async (owner) =>
+      (await this.loaded).around(at, pageSize, owner),
+    );
   }
 
   get #conversations(): Conversations {
@@ -307,10 +308,7 @@ export class LiveConversation extends LoadedObject<
 
 /** The snapshot before anything is known. */
 export const NOTHING: ConversationSnapshot = {
-  status: 'loading',
-  end: null,
-  messages: [],
-  hasOlder: true,
+  ...UNREAD,
   conversation: null,
   typing: [],
   presence: new Map(),
@@ -320,3 +318,11 @@ export const NOTHING: ConversationSnapshot = {
   scheduled: [],
   people: { get: () => undefined },
 };
+
+function changes({ changes }: ConversationView): ConversationView['changes'] {
+  return changes;
+}
+
+function sending({ sending }: ConversationView): ConversationView['sending'] {
+  return sending;
+}

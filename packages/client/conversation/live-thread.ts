@@ -1,7 +1,8 @@
 import type { ChatMessage, SendMessageBody } from '@parley/protocol/resources/chat-message.ts';
 import type { CallOptions } from '../link/call-scope.ts';
-import { type LoadedHost, LoadedObject, type PartOwner } from '../live/loaded-object.ts';
-import { handled } from '../timing/serial-queue.ts';
+import type { PartOwner } from '../live/loaded-object.ts';
+import type { Timing } from '../timing/timing.ts';
+import { LiveTimeline, UNREAD } from './live-timeline.ts';
 import type { ThreadEvents, ThreadSnapshot } from './view/conversation-snapshot.ts';
 import type { ThreadView } from './view/thread-view.ts';
 
@@ -11,51 +12,44 @@ export interface ThreadOptions {
   readonly pageSize?: number;
 }
 
-/** The requests of a thread to its conversation. */
-export interface ThreadHost extends Pick<LoadedHost, 'timing'> {
-  open(owner: PartOwner<ThreadSnapshot, ThreadEvents>): Promise<ThreadView>;
-  send(body: SendMessageBody, options: CallOptions): Promise<ChatMessage>;
-  retry(key: string): Promise<ChatMessage>;
-  discard(key: string): void;
+/** The conversation of a thread, which sends its replies. */
+interface Sender {
+  readonly send: (body: SendMessageBody, options: CallOptions) => Promise<ChatMessage>;
+  readonly retry: (key: string) => Promise<ChatMessage>;
+  readonly discard: (key: string) => void;
 }
 
 /**
  * The replies to a message: its newest ones, older ones on request, and local echoes of replies
  * that are being sent. It follows them until its own `close()` or that of its conversation.
  */
-export class LiveThread extends LoadedObject<ThreadSnapshot, ThreadView, ThreadEvents> {
+export class LiveThread extends LiveTimeline<ThreadSnapshot, ThreadView> {
   /** The id of the message that is replied to. */
   readonly messageId: string;
-  /** Resolves once the newest replies are loaded. Rejects if they cannot be read. */
-  readonly opened: Promise<void>;
-  readonly #host: ThreadHost;
+  /** Sends a failed reply again. */
+  readonly retry: (key: string) => Promise<ChatMessage>;
+  /** Removes a failed reply. */
+  readonly discard: (key: string) => void;
+  readonly #send: Sender['send'];
 
   /** Use LiveConversation.thread. */
-  constructor(messageId: string, host: ThreadHost) {
-    super(NOTHING, { timing: host.timing }, (owner) => host.open(owner));
+  constructor(
+    messageId: string,
+    timing: Pick<Timing, 'after'>,
+    { send, retry, discard }: Sender,
+    open: (owner: PartOwner<ThreadSnapshot, ThreadEvents>) => Promise<ThreadView>,
+  ) {
+    super(NOTHING, timing, open);
     this.messageId = messageId;
-    this.opened = this.loaded.then((view) => view.opened);
-    void handled(this.opened);
-    this.#host = host;
+    this.retry = retry;
+    this.discard = discard;
+    this.#send = send;
   }
-
-  /** Loads the page before the oldest reply. Resolves with `hasOlder`, rejects as Client.fetch. */
-  readonly loadOlder: () => Promise<boolean> = this.via('loadOlder');
 
   /** Sends a reply, as LiveConversation.send does. */
   send(body: string | SendMessageBody, options: CallOptions = {}): Promise<ChatMessage> {
     const request = typeof body === 'string' ? { body } : body;
-    return this.#host.send({ ...request, reply_to_message_id: this.messageId }, options);
-  }
-
-  /** Sends a failed reply again. */
-  retry(key: string): Promise<ChatMessage> {
-    return this.#host.retry(key);
-  }
-
-  /** Removes a failed reply. */
-  discard(key: string): void {
-    this.#host.discard(key);
+    return this.#send({ ...request, reply_to_message_id: this.messageId }, options);
   }
 
   /**
@@ -66,10 +60,4 @@ export class LiveThread extends LoadedObject<ThreadSnapshot, ThreadView, ThreadE
 }
 
 /** The snapshot before anything is known. */
-export const NOTHING: ThreadSnapshot = {
-  status: 'loading',
-  end: null,
-  root: null,
-  messages: [],
-  hasOlder: true,
-};
+export const NOTHING: ThreadSnapshot = { ...UNREAD, root: null };

@@ -1,5 +1,6 @@
-import { type LoadedHost, LoadedObject, type PartOwner } from '../live/loaded-object.ts';
-import { handled } from '../timing/serial-queue.ts';
+import type { PartOwner } from '../live/loaded-object.ts';
+import type { Timing } from '../timing/timing.ts';
+import { LiveTimeline, UNREAD } from './live-timeline.ts';
 import type { ThreadEvents, WindowSnapshot } from './view/conversation-snapshot.ts';
 import type { WindowView } from './view/window-view.ts';
 
@@ -9,31 +10,19 @@ export interface WindowOptions {
   readonly pageSize?: number;
 }
 
-/** The requests of a window to its conversation. */
-export interface WindowHost extends Pick<LoadedHost, 'timing'> {
-  open(owner: PartOwner<WindowSnapshot, ThreadEvents>): Promise<WindowView>;
-}
-
 /**
  * A part of a conversation's timeline around one message, with older and newer messages on request.
  * New messages are added only once it reaches the newest. It stays up to date until its own
  * `close()` or that of its conversation.
  */
-export class LiveWindow extends LoadedObject<WindowSnapshot, WindowView, ThreadEvents> {
-  /** Resolves once the messages around it are loaded. Rejects if they cannot be read. */
-  readonly opened: Promise<void>;
-
+export class LiveWindow extends LiveTimeline<WindowSnapshot, WindowView> {
   /** Use LiveConversation.around. */
-  constructor({ timing, open }: WindowHost) {
-    super(NOTHING, { timing }, open);
-    this.opened = this.loaded.then((view) => view.opened);
-    void handled(this.opened);
+  constructor(
+    timing: Pick<Timing, 'after'>,
+    open: (owner: PartOwner<WindowSnapshot, ThreadEvents>) => Promise<WindowView>,
+  ) {
+    super(NOTHING, timing, open);
   }
-
-  /**
-   * Loads the page before the oldest message. Resolves with `hasOlder`, rejects as Client.fetch.
-   */
-  readonly loadOlder: () => Promise<boolean> = this.via('loadOlder');
 
   /**
    * Loads the page behind the newest message. Resolves with `hasNewer`, rejects as Client.fetch.
@@ -42,10 +31,4 @@ export class LiveWindow extends LoadedObject<WindowSnapshot, WindowView, ThreadE
 }
 
 /** The snapshot before anything is known. */
-export const NOTHING: WindowSnapshot = {
-  status: 'loading',
-  end: null,
-  messages: [],
-  hasOlder: true,
-  hasNewer: true,
-};
+export const NOTHING: WindowSnapshot = { ...UNREAD, hasNewer: true };

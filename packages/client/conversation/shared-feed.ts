@@ -1,6 +1,6 @@
 import type { ErrorObject } from '@parley/protocol/errors/error-envelope.ts';
 import type { EventFrame } from '@parley/protocol/socket/events.ts';
-import { ParleyError } from '../errors/parley-error.ts';
+import { lost } from '../errors/parley-error.ts';
 import type { Message } from '../events/conversation-feed.ts';
 import type { Page } from '../rest/rest.ts';
 import type { FollowedConversation } from './followed-conversation.ts';
@@ -30,22 +30,14 @@ export class SharedFeed {
   /** The head that a heartbeat named. */
   promised = 0;
   readonly #host: SharedFeedHost;
-  #position: number | undefined;
-  #through = 0;
+  /** The last number that arrived, else the number to start after; undefined: from now on. */
+  position: number | undefined;
+  /** Every message up to this number has arrived. */
+  through = 0;
 
   constructor(id: string, host: SharedFeedHost) {
     this.id = id;
     this.#host = host;
-  }
-
-  /** The last number that arrived, else the number to start after; undefined: from now on. */
-  get position(): number | undefined {
-    return this.#position;
-  }
-
-  /** Every message up to this number has arrived. */
-  get through(): number {
-    return this.#through;
   }
 
   /** Calls no handler before it returns. */
@@ -63,16 +55,16 @@ export class SharedFeed {
   receive(frame: EventFrame): void {
     if (frame.event === 'message.created') {
       const sequence = (frame.data as Message).sequence ?? 0;
-      this.#position = Math.max(sequence, this.#position ?? 0);
-      this.#through = Math.max(sequence, this.#through);
+      this.position = Math.max(sequence, this.position ?? 0);
+      this.through = Math.max(sequence, this.through);
     }
     for (const follower of this.followers) follower.receive(frame);
   }
 
   /** Sets the start for followers that count from the head. Does nothing if it is known already. */
   begin(head: number): void {
-    this.#position ??= head;
-    this.#through = Math.max(this.#through, this.#position);
+    this.position ??= head;
+    this.through = Math.max(this.through, this.position);
     for (const follower of this.followers) {
       follower.begin(Math.max(0, head - follower.backlog));
       if (!follower.isBehind && this.#isAheadOf(follower)) this.#fetch(follower);
@@ -81,14 +73,14 @@ export class SharedFeed {
 
   /** Notes that everything up to this number, or a heartbeat's head, has arrived. */
   caughtUp(sequence: number): void {
-    this.#through = Math.max(sequence, this.promised, this.#through);
-    this.begin(this.#through);
-    for (const follower of this.followers) follower.complete(this.#through);
+    this.through = Math.max(sequence, this.promised, this.through);
+    this.begin(this.through);
+    for (const follower of this.followers) follower.complete(this.through);
   }
 
   /** Fetches messages up to this number, which the stream leaves out. */
   skipTo(head: number): void {
-    this.#position = Math.max(head, this.#position ?? 0);
+    this.position = Math.max(head, this.position ?? 0);
     for (const follower of this.followers) {
       if (follower.isBehind) follower.outrun();
       else if (this.#isAheadOf(follower)) this.#fetch(follower);
@@ -102,19 +94,19 @@ export class SharedFeed {
   /** Moves the start back for followers added before the request. */
   #startAfter(sequence: number | undefined): void {
     if (sequence === undefined) return;
-    this.#position = Math.min(sequence, this.#position ?? sequence);
-    this.#through = this.#position;
+    this.position = Math.min(sequence, this.position ?? sequence);
+    this.through = this.position;
   }
 
   #isAheadOf({ position }: FollowedConversation): boolean {
-    return position !== undefined && this.#position !== undefined && position < this.#position;
+    return position !== undefined && this.position !== undefined && position < this.position;
   }
 
   /** Adds a complete follower: it also gets the beginning of texts that are being streamed. */
   #line(follower: FollowedConversation): void {
     const other = [...this.followers].find((one) => one !== follower && !one.isBehind);
     for (const snapshot of other?.snapshots() ?? []) follower.write(snapshot);
-    follower.complete(this.#through);
+    follower.complete(this.through);
   }
 
   #fetch(follower: FollowedConversation): void {
@@ -130,11 +122,11 @@ export class SharedFeed {
       .catch((error: unknown) => this.#fetchFailed(follower, error));
   }
 
-  #fetchFailed(follower: FollowedConversation, error: unknown): void {
+  #fetchFailed(follower: FollowedConversation, cause: unknown): void {
     const { isOpen, refused, later } = this.#host;
+    const { error, isTransient } = lost(cause);
     if (!isOpen(follower)) return;
-    if (error instanceof ParleyError && error.error !== null && !error.isTransient)
-      refused(follower, error.error);
+    if (error !== null && !isTransient) refused(follower, error);
     else
       later(() => {
         if (isOpen(follower)) this.#fetch(follower);

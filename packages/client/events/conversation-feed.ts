@@ -9,6 +9,7 @@ import type {
   StreamSeal,
 } from '@parley/protocol/socket/event-data.ts';
 import type { EventFrame } from '@parley/protocol/socket/events.ts';
+import { dropOldest } from './drop-oldest.ts';
 import { isSealed } from './seal.ts';
 import { StreamText } from './stream-text.ts';
 
@@ -73,14 +74,12 @@ export class ConversationFeed {
   readonly #writing = new Map<string, StreamText>();
   /** Finished messages, whose late pieces are ignored. */
   readonly #written = new Set<string>();
-  #position: number | undefined;
-  #completeThrough = 0;
+  /** The number after which messages are wanted; undefined until it is known. */
+  position: number | undefined;
+  completeThrough: number;
   #purgedThrough = 0;
 
-  /**
-   * `position` is the number after which messages are wanted; undefined until it is known. `reload`
-   * is called for a message whose text does not match its seal.
-   */
+  /** `reload` is called for a message whose text does not match its seal. */
   constructor(
     id: string,
     position: number | undefined,
@@ -88,24 +87,16 @@ export class ConversationFeed {
     reload: (messageId: string) => void,
   ) {
     this.id = id;
-    this.#position = position;
-    this.#completeThrough = position ?? 0;
+    this.position = position;
+    this.completeThrough = position ?? 0;
     this.handlers = handlers;
     this.#reload = reload;
   }
 
-  get position(): number | undefined {
-    return this.#position;
-  }
-
-  get completeThrough(): number {
-    return this.#completeThrough;
-  }
-
   /** Sets the start. Does nothing if it is known already. */
   begin(position: number): void {
-    if (this.#position !== undefined) return;
-    this.#position = position;
+    if (this.position !== undefined) return;
+    this.position = position;
     this.handlers.onBegin?.(position);
     this.#complete(position);
   }
@@ -115,7 +106,7 @@ export class ConversationFeed {
   }
 
   receive(frame: EventFrame): void {
-    if (this.#position === undefined) return;
+    if (this.position === undefined) return;
     switch (frame.event) {
       case 'message.created':
         this.receiveMessage(frame.data as Message);
@@ -143,12 +134,12 @@ export class ConversationFeed {
   /** Takes a message, also from REST. */
   receiveMessage(message: Message): void {
     const { sequence } = message;
-    if (sequence === null || this.#position === undefined) return;
-    if (sequence <= this.#position) {
+    if (sequence === null || this.position === undefined) return;
+    if (sequence <= this.position) {
       if (this.#messages.knows(message.id)) this.#receiveUpdate(message);
       return;
     }
-    this.#position = sequence;
+    this.position = sequence;
     this.#messages.isNews(message.id, message.updated_at);
     this.handlers.onMessage(message);
     if (message.streaming_state === 'streaming') this.#beginWriting(message);
@@ -170,11 +161,11 @@ export class ConversationFeed {
 
   #receiveUpdate(message: Message): void {
     const { sequence } = message;
-    if (sequence === null || this.#position === undefined) return;
-    if (sequence > this.#position) {
+    if (sequence === null || this.position === undefined) return;
+    if (sequence > this.position) {
       const held = this.#early.get(sequence);
       if (held === undefined || held.updated_at < message.updated_at) this.#early.set(sequence, message);
-      if (this.#early.size > MAX_EARLY) this.#early.delete(this.#early.keys().next().value!);
+      dropOldest(this.#early, MAX_EARLY);
       return;
     }
     if (!this.#messages.isNews(message.id, message.updated_at)) return;
@@ -187,7 +178,7 @@ export class ConversationFeed {
     const text = this.#writing.get(id);
     this.#writing.delete(id);
     if (streaming_state === 'complete') this.#written.add(id);
-    if (this.#written.size > MAX_WRITING) this.#written.delete(this.#written.values().next().value!);
+    dropOldest(this.#written, MAX_WRITING);
     if (text !== undefined) {
       this.handlers.onStreamEnd?.({ messageId: id, matched: text.matches(body, seal) });
     }
@@ -235,7 +226,7 @@ export class ConversationFeed {
 
   #keepWriting(messageId: string, text: StreamText): void {
     this.#writing.set(messageId, text);
-    if (this.#writing.size > MAX_WRITING) this.#writing.delete(this.#writing.keys().next().value!);
+    dropOldest(this.#writing, MAX_WRITING);
   }
 
   #receiveOther(frame: EventFrame): void {
@@ -253,8 +244,8 @@ export class ConversationFeed {
   }
 
   #complete(through: number): void {
-    if (through <= this.#completeThrough) return;
-    this.#completeThrough = through;
+    if (through <= this.completeThrough) return;
+    this.completeThrough = through;
     this.handlers.onComplete?.(through);
   }
 }
@@ -290,7 +281,7 @@ export class DeliveredVersions {
     }
     this.#versions.delete(thing);
     this.#versions.set(thing, { version, as });
-    if (this.#versions.size > MAX_SEEN) this.#versions.delete(this.#versions.keys().next().value!);
+    dropOldest(this.#versions, MAX_SEEN);
     return true;
   }
 }

@@ -1,4 +1,5 @@
 import type { StreamSeal } from '@parley/protocol/socket/event-data.ts';
+import { hexOf } from './hex.ts';
 
 /**
  * Returns whether the text matches its seal. False on pages without TLS, where browsers have no
@@ -8,6 +9,5 @@ export async function isSealed(body: string, { length, sha256 }: StreamSeal): Pr
   if (body.length !== length) return false;
   const { subtle }: Partial<typeof crypto> = crypto;
   const hash = await subtle?.digest('SHA-256', new TextEncoder().encode(body));
-  const bytes = hash === undefined ? [] : [...new Uint8Array(hash)];
-  return bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('') === sha256;
+  return hash !== undefined && hexOf(new Uint8Array(hash)) === sha256;
 }

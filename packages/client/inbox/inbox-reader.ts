@@ -2,9 +2,10 @@ import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { InboxSummary } from '@parley/protocol/resources/inbox.ts';
 import type { EventOf } from '@parley/protocol/socket/event-data.ts';
 import type { EventFrame } from '@parley/protocol/socket/events.ts';
-import { ParleyError } from '../errors/parley-error.ts';
+import { lost } from '../errors/parley-error.ts';
 import { ListWindow } from '../lists/list-window.ts';
 import { PagedReads } from '../lists/paged-reads.ts';
+import { MOST_A_READ, readSome } from '../lists/read-some.ts';
 import type { FollowHost } from '../live/follow-host.ts';
 import { Gaps } from '../live/gaps.ts';
 import type { LoadedPart, PartOwner } from '../live/loaded-object.ts';
@@ -50,7 +51,7 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
       set,
       window: this.#rows,
       first: (limit) => this.#path({ limit }),
-      other: () => this.#readNamed(),
+      other: () => readSome(this.#named, (ids) => this.#readNamed(ids)),
       began: () => {
         this.#gaps.readBegan();
         this.#named.clear();
@@ -134,15 +135,11 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
     this.#summary.mayHaveChanged();
   }
 
-  async #readNamed(): Promise<boolean> {
-    const ids = [...this.#named].slice(0, MOST_NAMED);
-    if (ids.length === 0) return false;
+  async #readNamed(ids: readonly string[]): Promise<void> {
     for (const id of ids) this.#named.delete(id);
     try {
-      const { found } = await this.#reads.pages(
-        this.#path({ conversation_ids: ids, limit: MOST_NAMED }),
-        ids.length,
-      );
+      const path = this.#path({ conversation_ids: ids, limit: MOST_A_READ });
+      const { found } = await this.#reads.pages(path, ids.length);
       const byId = new Map(found.map((one) => [one.id, one]));
       for (const id of ids) {
         const conversation = byId.get(id);
@@ -151,11 +148,10 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
       }
     } catch (error) {
       for (const id of ids) this.#named.add(id);
-      if (!(error instanceof ParleyError) || error.code !== 'parameter_unknown') throw error;
+      if (lost(error).code !== 'parameter_unknown') throw error;
       this.#canName = false;
       this.#reads.refresh();
     }
-    return this.#named.size > 0;
   }
 
   #path(part: { readonly conversation_ids?: readonly string[]; readonly limit: number }): string {
@@ -166,8 +162,6 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
 
 const INCLUDE = ['last_message', 'participants'] as const;
 const CONVERSATION_PREFIX = 'cnv_';
-/** The most rows of a page. */
-const MOST_NAMED = 100;
 
 function byCreation({ created_at, id }: Conversation): string {
   return `${created_at} ${id}`;

@@ -1,5 +1,5 @@
 import type { FollowHost } from '../live/follow-host.ts';
-import { LoadedObject } from '../live/loaded-object.ts';
+import { LoadedObject, UNREAD } from '../live/loaded-object.ts';
 import type { InboxReader } from './inbox-reader.ts';
 import type { InboxQuery, InboxSnapshot } from './inbox-snapshot.ts';
 
@@ -23,8 +23,7 @@ export class Inbox extends LoadedObject<InboxSnapshot, InboxReader> {
 
 /** The snapshot before anything is known. */
 export const NOTHING: InboxSnapshot = {
-  status: 'loading',
-  error: null,
+  ...UNREAD,
   conversations: [],
   hasMore: false,
   summary: null,

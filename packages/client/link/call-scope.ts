@@ -8,35 +8,31 @@ export interface CallOptions {
   readonly timeoutMs?: number;
 }
 
-/** Aborts on the caller's signal, after its time, or with the client. Call `end` afterwards. */
-export class CallScope {
-  readonly #controller = new AbortController();
-  readonly #releases: (() => void)[] = [];
-
-  constructor(timing: Pick<Timing, 'after'>, { signal, timeoutMs }: CallOptions, parent?: AbortSignal) {
-    for (const source of [signal, parent]) if (source !== undefined) this.#follow(source);
-    if (timeoutMs === undefined || this.signal.aborted) return;
-    const overdue = () => {
-      this.#controller.abort(new DOMException(`No answer within ${timeoutMs} ms.`, 'TimeoutError'));
-    };
-    this.#releases.push(timing.after(timeoutMs, overdue));
+/**
+ * Settles as `work` does, whose signal aborts on the caller's signal, after its time, or with the
+ * parent.
+ */
+export async function within<T>(
+  timing: Pick<Timing, 'after'>,
+  { signal, timeoutMs }: CallOptions,
+  parent: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const scope = new AbortController();
+  const releases: (() => void)[] = [];
+  for (const source of [signal, parent]) {
+    const abort = () => scope.abort(source?.reason);
+    source?.addEventListener('abort', abort);
+    releases.push(() => source?.removeEventListener('abort', abort));
+    if (source?.aborted) abort();
   }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
+  if (timeoutMs !== undefined) {
+    const overdue = () => scope.abort(new DOMException(`No answer within ${timeoutMs} ms.`, 'TimeoutError'));
+    releases.push(timing.after(timeoutMs, overdue));
   }
-
-  end(): void {
-    for (const release of this.#releases.splice(0)) release();
-  }
-
-  #follow(source: AbortSignal): void {
-    const abort = () => this.#controller.abort(source.reason);
-    if (source.aborted) {
-      abort();
-      return;
-    }
-    source.addEventListener('abort', abort);
-    this.#releases.push(() => source.removeEventListener('abort', abort));
+  try {
+    return await work(scope.signal);
+  } finally {
+    for (const release of releases) release();
   }
 }

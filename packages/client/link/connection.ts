@@ -4,6 +4,7 @@ import type { EventFrame } from '@parley/protocol/socket/events.ts';
 import type { ReplyFrame, ServerFrame } from '@parley/protocol/socket/server-frames.ts';
 import { PONG_MS, REQUESTS_PER_SECOND } from '@parley/protocol/socket/socket-limits.ts';
 import type { ConnectionEnd } from '../errors/connection-end.ts';
+import { tried } from '../errors/tried.ts';
 import type { Timing } from '../timing/timing.ts';
 import type { Transport } from './transport.ts';
 import type { Progress } from './transport-choice.ts';
@@ -48,10 +49,11 @@ export interface ConnectionOptions {
   readonly listener: ConnectionListener;
 }
 
-/** `error` is null if the connection ended before the answer arrived. */
-export type CommandAnswer =
-  | { readonly ok: true; readonly result: object }
-  | { readonly ok: false; readonly error: ErrorObject | null };
+/** It has neither field if the connection ended before the answer arrived. */
+export interface CommandAnswer {
+  readonly result?: object;
+  readonly error?: ErrorObject;
+}
 
 /** One socket: authentication, replies, heartbeats, rate limit, and its end when silent. */
 export class Connection {
@@ -64,7 +66,8 @@ export class Connection {
   /** Requests that may be sent now. Only a WebSocket is limited by the frame. */
   #allowance: number;
   #silenceMs: number;
-  #progress: Progress = 'unanswered';
+  /** Written by the connection alone. */
+  progress: Progress = 'unanswered';
   #stopWatch: () => void = () => {};
   #stopPace: (() => void) | undefined;
   #ended = false;
@@ -85,14 +88,10 @@ export class Connection {
     this.#watch();
   }
 
-  get progress(): Progress {
-    return this.#progress;
-  }
-
   /** Calls `answered` before any frame that arrived after the answer is read. */
   ask(op: string, fields: object, answered: (answer: CommandAnswer) => void): void {
     if (this.#ended) {
-      answered(LOST);
+      answered({});
       return;
     }
     const id = String(++this.#requests);
@@ -118,30 +117,28 @@ export class Connection {
     }
     switch (frame.type) {
       case 'hello': {
-        this.#progress = 'answered';
+        this.progress = 'answered';
         // One late heartbeat means a busy network, a longer silence a dead one.
         this.#silenceMs = frame.heartbeat_ms + PONG_MS;
         const { credential } = this.#options;
-        this.ask('authenticate', credential, (answer) => {
-          if (!answer.ok && answer.error !== null) this.#refusal = answer.error;
+        this.ask('authenticate', credential, ({ error }) => {
+          this.#refusal = error;
         });
         return;
       }
-      case 'reply':
-        this.#settle(frame);
+      case 'reply': {
+        const id = frame.id ?? '';
+        const answered = this.#replies.get(id);
+        this.#replies.delete(id);
+        answered?.(frame as CommandAnswer);
         return;
+      }
       case 'ping':
-        this.#progress = 'proven';
+        this.progress = 'proven';
         this.#socket.send(JSON.stringify({ type: 'pong', t: frame.t }));
         break;
     }
     this.#options.listener.received(this, frame);
-  }
-
-  #settle(frame: ReplyFrame): void {
-    const answered = this.#replies.get(frame.id ?? '');
-    this.#replies.delete(frame.id ?? '');
-    answered?.(frame.ok ? frame : { ok: false, error: frame.error as ErrorObject });
   }
 
   /** Sends waiting requests within the rate, because refused ones count against the socket. */
@@ -172,7 +169,7 @@ export class Connection {
     this.#ended = true;
     this.#stopWatch();
     this.#stopPace?.();
-    for (const answered of this.#replies.values()) answered(LOST);
+    for (const answered of this.#replies.values()) answered({});
     this.#replies.clear();
     this.#options.listener.ended(this, { code, reason, ...(error && { error }) });
   }
@@ -180,11 +177,7 @@ export class Connection {
 
 /** Returns the frame, which all transports but the WebSocket have parsed. */
 function frameOf(data: unknown): Incoming | ReplyFrame | undefined {
-  try {
-    return typeof data === 'string' ? JSON.parse(data) : (data as Incoming | ReplyFrame);
-  } catch {
-    return undefined;
-  }
+  return typeof data === 'string' ? tried(() => JSON.parse(data)) : (data as Incoming | ReplyFrame);
 }
 
 /** The close code, sent and reported, after a frame that is not JSON: the link is not trusted. */
@@ -192,8 +185,6 @@ const UNREADABLE = 3000;
 
 /** Milliseconds to the first frame: a proxy that is mute, or holds it back, raises no error. */
 export const FIRST_FRAME_MS = 5_000;
-
-const LOST: CommandAnswer = { ok: false, error: null };
 
 /** Below the limit of a socket, because two clocks are involved and pongs count. */
 const PACE_PER_SECOND = REQUESTS_PER_SECOND - 4;
@@ -209,13 +200,10 @@ export function afterClose({ code, reason }: ConnectionEnd): { next: NextStep; w
   return { next, waitMs: next === 'wait' ? retryAfterOf(reason) : 0 };
 }
 
-const DEFAULT_WAIT_MS = 1_000;
-
 function retryAfterOf(reason: string): number {
-  try {
-    const { retry_after_ms: ms } = JSON.parse(reason) as { readonly retry_after_ms?: unknown };
-    return typeof ms === 'number' && ms >= 0 ? ms : DEFAULT_WAIT_MS;
-  } catch {
-    return DEFAULT_WAIT_MS;
-  }
+  const ms = tried((): unknown => JSON.parse(reason).retry_after_ms);
+  return typeof ms === 'number' && ms >= 0 ? ms : DEFAULT_WAIT_MS;
 }
+
+/** A wait whose length the server does not say. */
+export const DEFAULT_WAIT_MS = 1_000;

@@ -1,4 +1,5 @@
 import type { Timing } from '../timing/timing.ts';
+import { abortable } from './abortable.ts';
 
 /** The waits between two tries, which end early when the network is back. */
 export class Pauses {
@@ -16,22 +17,17 @@ export class Pauses {
   }
 
   wake(): void {
-    for (const end of [...this.#waiting]) end();
+    for (const end of this.#waiting) end();
   }
 
   #pause(ms: number, signal: AbortSignal, mayWake: boolean): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const over = () => {
+    return abortable(signal, (resolve) => {
+      const cancel = this.#timing.after(ms, resolve);
+      if (mayWake) this.#waiting.add(resolve);
+      return () => {
         cancel();
-        this.#waiting.delete(over);
-        signal.removeEventListener('abort', over);
-        if (signal.aborted) reject(signal.reason);
-        else resolve();
+        this.#waiting.delete(resolve);
       };
-      const cancel = this.#timing.after(ms, over);
-      if (mayWake) this.#waiting.add(over);
-      signal.addEventListener('abort', over);
-      if (signal.aborted) over();
     });
   }
 }

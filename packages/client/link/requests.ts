@@ -2,7 +2,8 @@ import type { DeclaredStatus } from '@parley/protocol/resources/activity.ts';
 import type { CommandFields, CommandResult, Op } from '@parley/protocol/socket/commands.ts';
 import { ended, refusal } from '../errors/parley-error.ts';
 import type { Timing } from '../timing/timing.ts';
-import { type CallOptions, CallScope } from './call-scope.ts';
+import { abortable } from './abortable.ts';
+import { type CallOptions, within } from './call-scope.ts';
 import type { CommandAnswer, Connection } from './connection.ts';
 
 /** The ops that an application may request over the socket; the client uses all other ops. */
@@ -52,14 +53,10 @@ export class Requests {
       throw new TypeError(`op must be one of ${REQUESTS.join(', ')}.`);
     }
     const { timing, closing } = this.#host;
-    const scope = new CallScope(timing, { timeoutMs: TIMEOUT_MS, ...options }, closing);
-    try {
-      const result = await this.#ask(op, fields, scope.signal);
-      if (op === 'presence') this.#presence = (fields as CommandFields<'presence'>).status;
-      return result as unknown as CommandResult<O>;
-    } finally {
-      scope.end();
-    }
+    const limits = { timeoutMs: TIMEOUT_MS, ...options };
+    const result = await within(timing, limits, closing, (signal) => this.#ask(op, fields, signal));
+    if (op === 'presence') this.#presence = (fields as CommandFields<'presence'>).status;
+    return result as unknown as CommandResult<O>;
   }
 
   attached(connection: Connection): void {
@@ -84,29 +81,18 @@ export class Requests {
   /** Ends the requests: no other connection follows. */
   end(): void {
     this.#isOver = true;
-    for (const { settle } of [...this.#pending]) settle(REFUSED);
+    for (const { settle } of this.#pending) settle({});
   }
 
   #ask(op: RequestOp, fields: object, signal: AbortSignal): Promise<object> {
-    return new Promise((resolve, reject) => {
-      const over = (finish: () => void) => {
-        this.#pending.delete(pending);
-        signal.removeEventListener('abort', aborted);
-        finish();
-      };
-      const aborted = () => over(() => reject(signal.reason));
-      const settle = (answer: CommandAnswer) =>
-        over(() =>
-          answer.ok
-            ? resolve(answer.result)
-            : reject(answer.error === null ? ended() : refusal(answer.error)),
-        );
+    return abortable(signal, (resolve, reject) => {
+      const settle = ({ result, error }: CommandAnswer) =>
+        result ? resolve(result) : reject(error ? refusal(error) : ended());
       const pending: Pending = { op, fields, settle, sentOn: undefined };
-      if (signal.aborted) return aborted();
-      if (this.#isOver) return settle(REFUSED);
-      signal.addEventListener('abort', aborted);
-      this.#pending.add(pending);
+      if (this.#isOver) settle({});
+      else this.#pending.add(pending);
       this.flush();
+      return () => this.#pending.delete(pending);
     });
   }
 
@@ -114,13 +100,11 @@ export class Requests {
     pending.sentOn = connection;
     connection.ask(pending.op, pending.fields, (answer) => {
       if (!this.#pending.has(pending) || pending.sentOn !== connection) return;
-      if (answer.ok || answer.error !== null) pending.settle(answer);
+      if (answer.result ?? answer.error) pending.settle(answer);
       else this.flush();
     });
   }
 }
-
-const REFUSED: CommandAnswer = { ok: false, error: null };
 
 /** Typing and read positions are useless much later. */
 const TIMEOUT_MS = 10_000;

@@ -1,5 +1,6 @@
 import type { ErrorObject } from '@parley/protocol/errors/error-envelope.ts';
 import { refusedAnswer } from '../errors/parley-error.ts';
+import { tried } from '../errors/tried.ts';
 import type { Timing } from '../timing/timing.ts';
 import type { Credential } from './credential.ts';
 
@@ -33,17 +34,12 @@ export function requestHeaders(
 
 /** Returns the JSON of an answer. Rejects with ParleyError if it is a refusal, or not JSON. */
 export async function answerOf(response: Response): Promise<object> {
-  const answer = parsed(await response.text());
-  if (response.ok && answer !== null) return answer;
-  const { error = null } = (answer ?? {}) as { readonly error?: ErrorObject | null };
+  const text = await response.text();
+  const answer: (object & { readonly error?: ErrorObject | null }) | null | undefined = tried(() =>
+    JSON.parse(text),
+  );
+  if (response.ok && answer) return answer;
+  const error = answer?.error ?? null;
   const retryAfterS = Number(response.headers.get('retry-after') ?? 0);
   throw refusedAnswer(response.status, error, retryAfterS > 0 ? retryAfterS * 1_000 : null);
-}
-
-function parsed(text: string): object | null {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -80,9 +80,9 @@ export class SocketLink {
   #state: LinkState = DOWN;
   /** The try that is under way; a placeholder until it has a socket. */
   #opening: Pick<Connection, 'close'> | undefined;
-  #current: Connection | undefined;
-  /** The previous connection, kept until the current one has caught up. */
-  #leaving: Connection | undefined;
+  current: Connection | undefined;
+  /** The previous connection, which sends events too until the current one has caught up. */
+  leaving: Connection | undefined;
   /** Number of better transports that the present climb has tried. */
   #rung = 0;
   /** Successive failures to leave the current connection. */
@@ -98,17 +98,8 @@ export class SocketLink {
     this.#climbs = new Backoff(options.timing, MOST_CLIMB_MS, FIRST_CLIMB_MS);
   }
 
-  get current(): Connection | undefined {
-    return this.#current;
-  }
-
-  /** The previous connection, while events still arrive over it too. */
-  get leaving(): Connection | undefined {
-    return this.#leaving;
-  }
-
   get phase(): 'open' | 'opening' | 'waiting' {
-    if (this.#current !== undefined) return 'open';
+    if (this.current !== undefined) return 'open';
     return this.#state <= DIAL ? 'opening' : 'waiting';
   }
 
@@ -124,12 +115,12 @@ export class SocketLink {
   /** Closes the previous connection, because everything has arrived. */
   settled(): void {
     this.#backoff.reset();
-    this.#leaving?.close();
+    this.leaving?.close();
   }
 
   /** Replaces a connection that is not good enough, as if it had broken. */
   reopen(): void {
-    this.#current?.close();
+    this.current?.close();
   }
 
   close(): void {
@@ -137,8 +128,8 @@ export class SocketLink {
     this.#release();
     this.#stopClimbing();
     this.#stopRefreshing();
-    this.#leaving?.close();
-    this.#current?.close();
+    this.leaving?.close();
+    this.current?.close();
     this.#listener.changed();
   }
 
@@ -226,7 +217,7 @@ export class SocketLink {
       return;
     }
     if (frame.type === 'ping') this.#options.choice.proved(connection.transport);
-    if (connection === this.#current) {
+    if (connection === this.current) {
       if (frame.type === 'goaway') this.#plan(BID, frame.reconnect_in_ms);
       if (frame.type === 'auth_expiring') this.#refresh(connection);
     }
@@ -234,14 +225,14 @@ export class SocketLink {
   }
 
   #adopt(connection: Connection, frame: ReadyFrame): void {
-    this.#leaving?.close();
+    this.leaving?.close();
     // The application may have closed the link.
     if (connection !== this.#opening) return;
     const move = this.#on(READY);
-    this.#leaving = this.#current;
+    this.leaving = this.current;
     this.#failedMoves = 0;
     this.#opening = undefined;
-    this.#current = connection;
+    this.current = connection;
     this.#options.choice.opened(connection.transport);
     // The network may have changed.
     if (move === OPENS) this.#climbs.reset();
@@ -250,14 +241,14 @@ export class SocketLink {
   }
 
   #ended(connection: Connection, end: ConnectionEnd): void {
-    if (connection === this.#leaving) {
-      this.#leaving = undefined;
+    if (connection === this.leaving) {
+      this.leaving = undefined;
       this.#listener.changed();
       return;
     }
-    const event = connection === this.#current ? LOST : FAILED;
+    const event = connection === this.current ? LOST : FAILED;
     if (event === LOST) {
-      this.#current = undefined;
+      this.current = undefined;
       this.#stopClimbing();
     } else if (connection === this.#opening) this.#opening = undefined;
     else return;
@@ -308,18 +299,18 @@ export class SocketLink {
   /** Renews the token until it succeeds or the server closes the socket. */
   #refresh(connection: Connection): void {
     const { credential, timing } = this.#options;
-    if (connection !== this.#current || !credential.renewable) return;
+    if (connection !== this.current || !credential.renewable) return;
     const again = () => {
-      if (connection !== this.#current) return;
+      if (connection !== this.current) return;
       this.#stopRefreshing();
       this.#stopRefreshing = timing.after(REFRESH_AGAIN_MS, () => this.#refresh(connection));
     };
     credential.expired();
     credential.current().then(
       (token) =>
-        connection.ask('refresh', { token }, (answer) => {
-          if (answer.ok || answer.error === null) return;
-          this.#listener.failed(clientError('credential_rejected', true, answer.error));
+        connection.ask('refresh', { token }, ({ error }) => {
+          if (!error) return;
+          this.#listener.failed(clientError('credential_rejected', true, error));
           again();
         }),
       again,

@@ -20,7 +20,8 @@ export class TransportChoice {
    * Transports that worked in this session: an end before the first frame is no sign of a block.
    */
   readonly #proven = new Set<Transport>();
-  #current: Transport;
+  /** The transport of the next connection. */
+  current: Transport;
   #spent = 0;
   /** The server of the newest try. */
   #origin = '';
@@ -33,17 +34,12 @@ export class TransportChoice {
     if (best === undefined || allowed.some((transport) => !this.#allowed.includes(transport))) {
       throw new TypeError(`transports must name one or more of ${TRANSPORTS.join(', ')}.`);
     }
-    this.#current = best;
-  }
-
-  /** The transport of the next connection. */
-  get current(): Transport {
-    return this.#current;
+    this.current = best;
   }
 
   /** Better transports than the current one, best first. */
   get better(): readonly Transport[] {
-    return this.#allowed.slice(0, this.#allowed.indexOf(this.#current));
+    return this.#allowed.slice(0, this.#allowed.indexOf(this.current));
   }
 
   /** Whether there is another transport behind the current one. */
@@ -57,13 +53,13 @@ export class TransportChoice {
   recall(origin: string): void {
     const known = this.#origin === '' ? this.#memory.read(origin) : undefined;
     this.#origin = origin;
-    if (known !== undefined && this.#allowed.includes(known)) this.#current = known;
+    if (known !== undefined && this.#allowed.includes(known)) this.current = known;
   }
 
   /** Notes that a connection to that server, over this transport, is ready. */
   opened(transport: Transport): void {
-    if (transport !== this.#current) {
-      this.#current = transport;
+    if (transport !== this.current) {
+      this.current = transport;
       // The former transport works: one failure of this one leads back to it.
       this.#spent = BUDGET;
     }
@@ -73,7 +69,7 @@ export class TransportChoice {
   /** Notes that a heartbeat arrived over this transport. */
   proved(transport: Transport): void {
     this.#proven.add(transport);
-    if (transport === this.#current) this.#spent = 0;
+    if (transport === this.current) this.#spent = 0;
   }
 
   /**
@@ -81,17 +77,17 @@ export class TransportChoice {
    * once; false asks for a wait.
    */
   failed(transport: Transport, progress: Progress): boolean {
-    if (transport !== this.#current || progress === 'proven') return false;
-    this.#spent += progress === 'unanswered' && !this.#proven.has(this.#current) ? BUDGET : 1;
+    if (transport !== this.current || progress === 'proven') return false;
+    this.#spent += progress === 'unanswered' && !this.#proven.has(this.current) ? BUDGET : 1;
     if (this.#spent < BUDGET) return false;
     const next = this.#next;
     // If all transports fail, there is no network or server, and the best is tried first again.
-    this.#current = next ?? this.#allowed[0]!;
+    this.current = next ?? this.#allowed[0]!;
     return next !== undefined;
   }
 
   get #next(): Transport | undefined {
-    return this.#allowed[this.#allowed.indexOf(this.#current) + 1];
+    return this.#allowed[this.#allowed.indexOf(this.current) + 1];
   }
 }
 

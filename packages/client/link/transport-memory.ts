@@ -1,3 +1,4 @@
+import { tried } from '../errors/tried.ts';
 import { TRANSPORTS, type Transport } from './transport.ts';
 
 /** The part of `localStorage` that the SDK uses. Its methods may throw. */
@@ -19,7 +20,7 @@ export class TransportMemory {
   }
 
   read(origin: string): Transport | undefined {
-    const [name, since] = this.#text(origin)?.split(' ') ?? [];
+    const [name, since] = tried(() => this.#storage?.getItem(keyOf(origin)))?.split(' ') ?? [];
     const ageMs = Date.now() - Number(since);
     return ageMs >= 0 && ageMs < DAY_MS ? TRANSPORTS.find((transport) => transport === name) : undefined;
   }
@@ -27,33 +28,19 @@ export class TransportMemory {
   /** Forgets with undefined. A known transport keeps its age, so that it expires. */
   write(origin: string, transport: Transport | undefined): void {
     if (this.read(origin) === transport) return;
-    try {
-      if (transport === undefined) this.#storage?.removeItem(keyOf(origin));
-      else this.#storage?.setItem(keyOf(origin), `${transport} ${Date.now()}`);
-    } catch {
-      // The storage is full or forbidden: the next page finds out again.
-    }
-  }
-
-  #text(origin: string): string | undefined {
-    try {
-      return this.#storage?.getItem(keyOf(origin)) ?? undefined;
-    } catch {
-      return undefined;
-    }
+    // Where the storage is full or forbidden, the next page finds out again.
+    tried(() =>
+      transport === undefined
+        ? this.#storage?.removeItem(keyOf(origin))
+        : this.#storage?.setItem(keyOf(origin), `${transport} ${Date.now()}`),
+    );
   }
 }
 
 /** Returns undefined outside a page, and where the page may not store anything. */
 export function platformStorage(): KeyValueStorage | undefined {
-  try {
-    // The accessor itself throws where storage is forbidden, and warns in some releases of Node.
-    return 'document' in globalThis
-      ? (globalThis as { readonly localStorage?: Storage }).localStorage
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  // The accessor itself throws where storage is forbidden, and warns in some releases of Node.
+  return tried(() => ('document' in globalThis ? globalThis.localStorage : undefined));
 }
 
 function keyOf(origin: string): string {

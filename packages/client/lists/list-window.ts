@@ -22,7 +22,8 @@ export class ListWindow<T extends object> {
   #sorted: readonly T[] | undefined;
   /** The key of the last entry that a page had; undefined if the list is loaded to its end. */
   #end: string | undefined;
-  #next: string | null = null;
+  /** The address of the next page; null if everything is loaded. */
+  next: string | null = null;
   /** Changes since a read of the whole began, which the answer may lack. */
   #held: (readonly [id: string, change: (known: T | undefined) => T | undefined])[] | undefined;
 
@@ -45,11 +46,6 @@ export class ListWindow<T extends object> {
 
   get size(): number {
     return this.#items.size;
-  }
-
-  /** The address of the next page; null if everything is loaded. */
-  get next(): string | null {
-    return this.#next;
   }
 
   get(id: string): T | undefined {
@@ -110,7 +106,7 @@ export class ListWindow<T extends object> {
     const last = items.at(-1);
     if (next === null) this.#end = undefined;
     else if (last !== undefined) this.#end = this.#keyOf(last);
-    this.#next = next;
+    this.next = next;
   }
 
   #set(id: string, item: T, known: T | undefined): void {

@@ -31,7 +31,8 @@ export class PagedReads<T extends { readonly id: string }> {
   readonly #unfollow: () => void;
   /** Whether the whole window has to be read. */
   #isUnknown = true;
-  #isUnread = true;
+  /** Whether the window has never been read. */
+  isUnread = true;
   #more: Deferred<boolean> | undefined;
 
   constructor(options: PagedReadsOptions<T>) {
@@ -48,11 +49,6 @@ export class PagedReads<T extends { readonly id: string }> {
     });
     this.#unfollow = host.onStale(() => this.refresh());
     void attached(host).then(() => this.#loop.wake(true));
-  }
-
-  /** Whether the window has never been read. */
-  get isUnread(): boolean {
-    return this.#isUnread;
   }
 
   /** Reads soon, together with requests of the next moment. */
@@ -119,7 +115,7 @@ export class PagedReads<T extends { readonly id: string }> {
     try {
       const { found, next } = await this.pages(first(Math.min(MOST_A_PAGE, wanted)), wanted);
       window.replace(found, next);
-      this.#isUnread = false;
+      this.isUnread = false;
       changed();
     } catch (error) {
       this.#isUnknown = true;

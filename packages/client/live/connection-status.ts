@@ -21,11 +21,7 @@ export class ConnectionStatus extends LiveObject<ConnectionSnapshot> {
 
   /** Called by the client. */
   set(part: Partial<ConnectionSnapshot>): void {
-    const keys = Object.keys(part) as (keyof ConnectionSnapshot)[];
-    const changed = keys.filter((key) => part[key] !== this.#state[key]);
-    if (changed.length === 0) return;
-    this.#state = { ...this.#state, ...part };
-    this.changed(...changed);
+    this.#state = this.merged(this.#state, part);
   }
 
   /** Does nothing: the connection ends with Client.close. */

@@ -48,6 +48,15 @@ export abstract class LiveObject<
     if (!isReported) queueMicrotask(() => this.#report());
   }
 
+  /** Returns the state with these values, and reports those that differ. */
+  protected merged(state: Snapshot, values: Partial<Snapshot>): Snapshot {
+    const keys = Object.keys(values) as (keyof Snapshot & string)[];
+    const changed = keys.filter((key) => values[key] !== state[key]);
+    if (changed.length === 0) return state;
+    this.changed(...changed);
+    return { ...state, ...values };
+  }
+
   protected emit<E extends keyof Events>(event: E, ...args: Events[E]): void {
     this.#listeners.emit(event, ...(args as never));
   }

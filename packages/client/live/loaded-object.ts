@@ -94,17 +94,23 @@ export abstract class LoadedObject<
     return this.#part?.takeSnapshot?.() ?? this.#state;
   }
 
-  /** Returns the part's method of this name, which is called at once or when the part is there. */
-  protected via<K extends keyof P>(name: K): P[K] {
-    const call = (part: P, args: readonly unknown[]) =>
-      (part[name] as (...args: readonly unknown[]) => unknown).apply(part, [...args]);
-    const method = (...args: readonly unknown[]) => {
-      if (this.#part !== undefined) return call(this.#part, args);
-      const done = this.loaded.then((part) => call(part, args));
+  /**
+   * Returns the method of this name of the part, or of a piece that the part has. It is called at
+   * once or when the part is there.
+   */
+  protected via<K extends keyof P>(name: K): P[K];
+  protected via<T, K extends keyof T>(name: K, piece: (part: P) => T): T[K];
+  protected via(name: PropertyKey, piece: (part: P) => unknown = (part) => part): unknown {
+    return (...args: readonly unknown[]) => {
+      const call = (part: P) =>
+        (piece(part) as Readonly<Record<PropertyKey, (...args: readonly unknown[]) => unknown>>)[name]!(
+          ...args,
+        );
+      if (this.#part !== undefined) return call(this.#part);
+      const done = this.loaded.then(call);
       void handled(done);
       return done;
     };
-    return method as P[K];
   }
 
   async #load(load: (owner: PartOwner<Snapshot, Events>) => Promise<P>): Promise<P> {
@@ -133,13 +139,11 @@ export abstract class LoadedObject<
   }
 
   #set(values: Partial<Snapshot>): void {
-    if (this.#isClosed) return;
-    const keys = Object.keys(values) as (keyof Snapshot & string)[];
-    const changed = keys.filter((key) => values[key] !== this.#state[key]);
-    if (changed.length === 0) return;
-    this.#state = { ...this.#state, ...values };
-    this.changed(...changed);
+    if (!this.#isClosed) this.#state = this.merged(this.#state, values);
   }
 }
+
+/** The common part of the snapshots before anything is known. */
+export const UNREAD: Loading = { status: 'loading', error: null };
 
 const AGAIN_MS = 5_000;

@@ -4,7 +4,7 @@ import type {
   NotificationSummary,
 } from '@parley/protocol/resources/notification.ts';
 import type { FollowHost } from '../live/follow-host.ts';
-import { LoadedObject } from '../live/loaded-object.ts';
+import { LoadedObject, UNREAD } from '../live/loaded-object.ts';
 import type { NotificationQuery, NotificationsSnapshot } from './feed-snapshot.ts';
 import type { NotificationFeed } from './notification-feed.ts';
 
@@ -36,8 +36,7 @@ export class Notifications extends LoadedObject<NotificationsSnapshot, Notificat
 
 /** The snapshot before anything is known. */
 export const NOTHING: NotificationsSnapshot = {
-  status: 'loading',
-  error: null,
+  ...UNREAD,
   notifications: [],
   hasMore: false,
   summary: null,

@@ -1,7 +1,9 @@
 import type { List } from '@parley/protocol/lists.ts';
 import type { Actor, MessagingGroup } from '@parley/protocol/resources/actor.ts';
 import type { Person } from '@parley/protocol/resources/person.ts';
+import { dropOldest } from '../events/drop-oldest.ts';
 import { ReadLoop } from '../lists/read-loop.ts';
+import { readSome } from '../lists/read-some.ts';
 import { type Fetch, queryOf } from '../rest/pages.ts';
 import type { Timing } from '../timing/timing.ts';
 
@@ -31,7 +33,7 @@ export class KnownPeople {
     this.#host = host;
     this.#reads = new ReadLoop({
       timing: host.timing,
-      read: () => this.#ask(),
+      read: () => readSome(this.#wanted, (ids) => this.#ask(ids)),
       // A transient failure is repeated when the actor is read again.
       failed: ({ isTransient }) => {
         this.#wanted.clear();
@@ -58,7 +60,7 @@ export class KnownPeople {
     this.#wanted.delete(actor.id);
     this.#absent.delete(actor.id);
     if (before !== undefined && isSame(before, actor)) return;
-    if (this.#known.size > MOST_KNOWN) this.#known.delete(this.#known.keys().next().value!);
+    dropOldest(this.#known, MOST_KNOWN);
     for (const listener of [...this.#listeners]) listener(actor.id);
   }
 
@@ -88,16 +90,13 @@ export class KnownPeople {
     this.learn({ id, object: 'actor', type: 'group', name, handle: null, avatar_url: avatar, role: null });
   }
 
-  async #ask(): Promise<boolean> {
-    const ids = [...this.#wanted].slice(0, MOST_ASKED);
-    if (ids.length === 0) return false;
+  async #ask(ids: readonly string[]): Promise<void> {
     const { data } = await this.#host.fetch<List<Actor>>(
       `/v1/messaging/actors${queryOf({ actor_ids: ids })}`,
     );
     for (const actor of data) this.learn(actor);
     for (const id of ids) if (this.#wanted.delete(id)) this.#absent.add(id);
     if (this.#absent.size > MOST_KNOWN) this.#absent.clear();
-    return this.#wanted.size > 0;
   }
 }
 
@@ -109,5 +108,4 @@ function isSame(a: Actor, b: Actor): boolean {
   return a.name === b.name && a.avatar_url === b.avatar_url && a.handle === b.handle && a.type === b.type;
 }
 
-const MOST_ASKED = 100;
 const MOST_KNOWN = 2_000;

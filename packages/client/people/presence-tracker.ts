@@ -2,7 +2,9 @@ import type { List } from '@parley/protocol/lists.ts';
 import type { Presence, PresenceStatus } from '@parley/protocol/resources/activity.ts';
 import type { ActorPresence } from '@parley/protocol/resources/person.ts';
 import { ReadLoop } from '../lists/read-loop.ts';
-import { type FollowHost, isAttached } from '../live/follow-host.ts';
+import { readSome } from '../lists/read-some.ts';
+import type { FollowHost } from '../live/follow-host.ts';
+import { Gaps } from '../live/gaps.ts';
 import type { LoadedPart, PartOwner } from '../live/loaded-object.ts';
 import { queryOf } from '../rest/pages.ts';
 import type { PresenceSnapshot } from './presence-snapshot.ts';
@@ -29,26 +31,35 @@ export class PresenceTracker {
   readonly #unread = new Set<string>();
   /** Ids of events since the request that is being answered: the answer may be older. */
   readonly #heard = new Set<string>();
+  readonly #gaps: Gaps;
   #stopAgain: (() => void) | undefined;
-  #ends: readonly (() => void)[] = [];
 
   constructor(host: FollowHost) {
     this.#host = host;
     this.#reads = new ReadLoop({
       timing: host.timing,
       restMs: REST_MS,
-      read: () => this.#readSome(),
+      read: () => readSome(this.#unread, (ids) => this.#ask(ids)),
       failed: (error) => {
         for (const { ids, set } of this.#views) {
           set(ids.every((id) => this.#read.has(id)) ? { error } : { status: 'error', error });
         }
       },
     });
+    this.#gaps = new Gaps(host, () => this.#readAll());
+    host.onFrame(({ event, data }) => {
+      if (event !== 'presence') return;
+      const { actor_id: id, status } = data as Presence;
+      this.#known.set(id, status);
+      this.#heard.add(id);
+      for (const view of this.#views) if (view.ids.includes(id)) this.#show(view);
+    });
   }
 
   /** Keeps the snapshot of one object up to date until the returned part is closed. */
   follow(ids: readonly string[], set: PartOwner<PresenceSnapshot>['set']): LoadedPart<PresenceSnapshot> {
-    if (this.#views.size === 0) this.#begin();
+    // Nothing was read again while no object was open.
+    if (this.#views.size === 0) for (const seen of [this.#known, this.#read]) seen.clear();
     const view: View = { ids, set, shown: '' };
     this.#views.add(view);
     for (const id of ids) if (!this.#read.has(id)) this.#unread.add(id);
@@ -57,35 +68,9 @@ export class PresenceTracker {
     return {
       close: () => {
         this.#views.delete(view);
-        if (this.#views.size === 0) this.#end();
+        if (this.#views.size === 0) this.#unread.clear();
       },
     };
-  }
-
-  #begin(): void {
-    const { onFrame, onState, state } = this.#host;
-    let wasAttached = isAttached(state());
-    this.#ends = [
-      onFrame(({ event, data }) => {
-        if (event !== 'presence') return;
-        const { actor_id: id, status } = data as Presence;
-        this.#known.set(id, status);
-        this.#heard.add(id);
-        for (const view of this.#views) if (view.ids.includes(id)) this.#show(view);
-      }),
-      onState((state) => {
-        // Events may be missing since the connection was lost.
-        if (isAttached(state) && !wasAttached) this.#readAll();
-        wasAttached = isAttached(state);
-      }),
-    ];
-  }
-
-  #end(): void {
-    for (const end of this.#ends) end();
-    this.#stopAgain?.();
-    this.#stopAgain = undefined;
-    for (const seen of [this.#known, this.#read, this.#unread]) seen.clear();
   }
 
   #readAll(): void {
@@ -93,9 +78,8 @@ export class PresenceTracker {
     if (this.#unread.size > 0) this.#reads.wake();
   }
 
-  async #readSome(): Promise<boolean> {
-    const ids = [...this.#unread].slice(0, MOST_A_READ);
-    if (ids.length === 0) return false;
+  async #ask(ids: readonly string[]): Promise<void> {
+    this.#gaps.readBegan();
     this.#heard.clear();
     const path = `/v1/messaging/presence${queryOf({ actor_ids: ids })}`;
     const { data } = await this.#host.fetch<List<ActorPresence>>(path);
@@ -109,8 +93,6 @@ export class PresenceTracker {
     for (const view of this.#views) this.#show(view);
     this.#stopAgain?.();
     this.#stopAgain = this.#host.timing.after(AGAIN_MS, () => this.#readAll());
-    if (this.#views.size === 0) this.#end();
-    return this.#unread.size > 0;
   }
 
   #show(view: View): void {
@@ -127,7 +109,6 @@ export class PresenceTracker {
   }
 }
 
-const MOST_A_READ = 100;
 const REST_MS = 1_000;
 /** The time after which the server calls a user with a lost connection offline. */
 const AGAIN_MS = 30_000;

@@ -1,4 +1,4 @@
-import { type LoadedHost, LoadedObject, type LoadedPart } from '../live/loaded-object.ts';
+import { type LoadedHost, LoadedObject, type LoadedPart, UNREAD } from '../live/loaded-object.ts';
 import type { PresenceSnapshot } from './presence-snapshot.ts';
 import type { PresenceTracker } from './presence-tracker.ts';
 
@@ -14,4 +14,4 @@ export class Presence extends LoadedObject<PresenceSnapshot, LoadedPart<Presence
 }
 
 /** The snapshot before anything is known. */
-export const NOTHING: PresenceSnapshot = { status: 'loading', error: null, presence: new Map() };
+export const NOTHING: PresenceSnapshot = { ...UNREAD, presence: new Map() };

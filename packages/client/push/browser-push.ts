@@ -2,7 +2,8 @@ import type {
   PushKey,
   PushSubscription as Registration,
 } from '@parley/protocol/resources/push-subscription.ts';
-import { ParleyError } from '../errors/parley-error.ts';
+import { lost } from '../errors/parley-error.ts';
+import { tried } from '../errors/tried.ts';
 import type { Fetch } from '../rest/pages.ts';
 import type { PushState, WorkerAddress } from './push-state.ts';
 
@@ -101,7 +102,7 @@ export async function unregister(fetch: Fetch, actor: string | undefined): Promi
     await fetch(`${PATH}/${encodeURIComponent(registration.id)}`, { method: 'DELETE' });
   } catch (error) {
     // The server has ended it before.
-    if (!(error instanceof ParleyError) || error.code !== 'resource_not_found') throw error;
+    if (lost(error).code !== 'resource_not_found') throw error;
   }
 }
 
@@ -113,20 +114,16 @@ function browser(): Browser {
 }
 
 function kept(): Kept | undefined {
-  try {
-    return JSON.parse(browser().localStorage.getItem(KEPT) ?? 'null') ?? undefined;
-  } catch {
-    return undefined;
-  }
+  return tried(() => JSON.parse(browser().localStorage.getItem(KEPT) ?? 'null')) ?? undefined;
 }
 
+/** A page without storage subscribes again at each visit. */
 function keep(value: Kept | undefined): void {
-  try {
-    if (value === undefined) browser().localStorage.removeItem(KEPT);
-    else browser().localStorage.setItem(KEPT, JSON.stringify(value));
-  } catch {
-    // A page without storage subscribes again at each visit.
-  }
+  tried(() =>
+    value === undefined
+      ? browser().localStorage.removeItem(KEPT)
+      : browser().localStorage.setItem(KEPT, JSON.stringify(value)),
+  );
 }
 
 const PATH = '/v1/messaging/push-subscriptions';

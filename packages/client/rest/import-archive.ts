@@ -1,6 +1,6 @@
 import type { Import } from '@parley/protocol/resources/import.ts';
 import type { UploadUrl } from '@parley/protocol/resources/upload.ts';
-import { type CallOptions, CallScope } from '../link/call-scope.ts';
+import { type CallOptions, within } from '../link/call-scope.ts';
 import { put, type UploadHost, type UploadProgress } from './upload.ts';
 
 /** The facts of an archive for `POST /v1/imports`; its size is that of the file. */
@@ -32,36 +32,27 @@ export interface ImportOptions extends CallOptions {
 }
 
 /** Implements Client.importArchive. */
-export async function importArchive(
+export function importArchive(
   host: UploadHost,
   file: Blob,
   facts: ArchiveFacts,
   { resume, onCreated, onProgress, ...options }: ImportOptions = {},
 ): Promise<Import> {
-  const scope = new CallScope(host.timing, options, host.closing);
-  const { signal } = scope;
-  try {
+  return within(host.timing, options, host.closing, async (signal) => {
     const body = { ...facts, size_bytes: file.size };
     const made = resume ?? (await host.fetch<Import>('/v1/imports', { method: 'POST', body, signal }));
     onCreated?.(made);
     const path = `/v1/imports/${encodeURIComponent(made.id)}`;
-    const {
-      size_bytes: partBytes,
-      count,
-      uploaded,
-    } = made.parts ?? { size_bytes: 1, count: 0, uploaded: [] };
-    const there = new Set(uploaded);
+    const { size_bytes: partBytes = 0, count = 0, uploaded = [] } = made.parts ?? {};
     for (let number = 1; number <= count; number++) {
       const begin = (number - 1) * partBytes;
-      if (there.has(number)) continue;
+      if (uploaded.includes(number)) continue;
       await put(host, file.slice(begin, begin + partBytes), {
         signal,
         target: () => host.fetch<UploadUrl>(`${path}/parts`, { method: 'POST', body: { number }, signal }),
         progress: (sent) => onProgress?.({ sentBytes: begin + sent, totalBytes: file.size }),
       });
     }
-    return await host.fetch<Import>(`${path}/actions/start`, { method: 'POST', signal });
-  } finally {
-    scope.end();
-  }
+    return host.fetch<Import>(`${path}/actions/start`, { method: 'POST', signal });
+  });
 }

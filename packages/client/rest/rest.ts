@@ -4,12 +4,13 @@ import type {
   MessageInclude,
   SendMessageBody,
 } from '@parley/protocol/resources/chat-message.ts';
-import { covers, type Version, versionNamed } from '@parley/protocol/versions.ts';
 import { type ClientError, clientError } from '../errors/client-error.ts';
 import { lost, type ParleyError, reasonOf } from '../errors/parley-error.ts';
-import { type CallOptions, CallScope } from '../link/call-scope.ts';
+import { hexOf } from '../events/hex.ts';
+import { type CallOptions, within } from '../link/call-scope.ts';
 import { Backoff, Pauses } from '../link/pauses.ts';
 import { answerOf, requestHeaders, type Server } from '../link/server.ts';
+import { speaks } from '../link/spoken-version.ts';
 import type { FetchOptions } from './pages.ts';
 import { conversationPath, messagePath } from './paths.ts';
 import type { UploadHost } from './upload.ts';
@@ -34,11 +35,14 @@ export class Rest {
   readonly #options: RestOptions;
   readonly #host: RestHost;
   readonly #pauses: Pauses;
+  /** Whether the spoken version has all parts of messages. */
+  readonly #hasParts: boolean;
 
   constructor(options: RestOptions, host: RestHost) {
     this.#options = options;
     this.#host = host;
     this.#pauses = new Pauses(options.timing);
+    this.#hasParts = speaks(options.version, '1.2.harbor');
   }
 
   /**
@@ -46,10 +50,9 @@ export class Rest {
    * here unless the body has one), so it is sent once. Rejects as `fetch` does.
    */
   send(conversationId: string, body: SendMessageBody, options: CallOptions): Promise<ChatMessage> {
-    const isNew = this.#isAtLeast('1.2.harbor');
     const parts: MessageInclude[] = ['sender'];
-    if (isNew && body.attachments?.length) parts.push('attachments');
-    if (isNew && body.reply_to_message_id !== undefined) parts.push('reply_to');
+    if (this.#hasParts && body.attachments?.length) parts.push('attachments');
+    if (this.#hasParts && body.reply_to_message_id !== undefined) parts.push('reply_to');
     const path = conversationPath(conversationId, `/messages?${this.including(parts)}`);
     const text = JSON.stringify({ client_message_id: randomId(), ...body });
     return this.#retry<ChatMessage>({ method: 'POST', path, body: text }, options);
@@ -86,15 +89,8 @@ export class Rest {
 
   /** Returns the query for the parts that the spoken version has. */
   including(parts: readonly MessageInclude[]): string {
-    const isNew = this.#isAtLeast('1.2.harbor');
-    const known = parts.filter((part) => isNew || (part !== 'reactions' && part !== 'thread'));
+    const known = parts.filter((part) => this.#hasParts || (part !== 'reactions' && part !== 'thread'));
     return known.map((part) => `include[]=${part}`).join('&');
-  }
-
-  /** Returns whether the spoken version is at least `since`. */
-  #isAtLeast(since: Version): boolean {
-    const version = versionNamed(this.#options.version);
-    return version !== undefined && covers(version, since);
   }
 
   /** Makes waiting tries now, because the network is back. */
@@ -102,14 +98,12 @@ export class Rest {
     this.#pauses.wake();
   }
 
-  async #retry<T>(call: Call, options: CallOptions, mostTries = Number.POSITIVE_INFINITY): Promise<T> {
+  #retry<T>(call: Call, options: CallOptions, mostTries = Number.POSITIVE_INFINITY): Promise<T> {
     const { timing, credential, follow, mostWaitMs } = this.#options;
-    const scope = new CallScope(timing, options, this.#host.closing);
-    const { signal } = scope;
     const backoff = new Backoff(timing, mostWaitMs);
     /** The status of the last try, if it has changed the token or the server. */
     let changedAt: unknown;
-    try {
+    return within(timing, options, this.#host.closing, async (signal) => {
       for (let tries = 1; ; tries++) {
         signal.throwIfAborted();
         try {
@@ -128,17 +122,14 @@ export class Rest {
             await this.#pauses.wait({ leastMs: error.retryAfterMs ?? 0, ms: backoff.next() }, signal);
         }
       }
-    } finally {
-      scope.end();
-    }
+    });
   }
 
   /** Makes one request within 30 s: a vanished peer may leave a connection open for minutes. */
   async #try({ method, path, body, idempotencyKey }: Call, parent: AbortSignal): Promise<unknown> {
     const { origin, credential, fetch, timing } = this.#options;
     const [base, token] = await Promise.all([origin(), credential.current()]);
-    const scope = new CallScope(timing, { timeoutMs: TRY_MS }, parent);
-    try {
+    return within(timing, { timeoutMs: TRY_MS }, parent, async (signal) => {
       const response = await fetch(`${base}${path}`, {
         method,
         headers: {
@@ -146,15 +137,13 @@ export class Rest {
           ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),
         },
         ...(body && { body }),
-        signal: scope.signal,
+        signal,
       });
       if (response.status === 401) credential.expired(token);
       const answer = await answerOf(response);
       this.#host.answered(answer);
       return answer;
-    } finally {
-      scope.end();
-    }
+    });
   }
 
   #report(error: ParleyError): void {
@@ -179,8 +168,7 @@ interface Call {
 
 /** Returns a UUID. Pages without TLS lack crypto.randomUUID. */
 export function randomId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return hexOf(crypto.getRandomValues(new Uint8Array(16)));
 }
 
 /** The sub-objects of events, and the reactions, which have their own events. */

@@ -2,7 +2,8 @@ import type { AttachmentInput } from '@parley/protocol/resources/chat-message.ts
 import type { UploadUrl } from '@parley/protocol/resources/upload.ts';
 import { kindOfUpload } from '@parley/protocol/resources/upload-kind.ts';
 import { lost, refusedAnswer } from '../errors/parley-error.ts';
-import { type CallOptions, CallScope } from '../link/call-scope.ts';
+import { abortable } from '../link/abortable.ts';
+import { type CallOptions, within } from '../link/call-scope.ts';
 import type { Timing } from '../timing/timing.ts';
 import type { Fetch } from './pages.ts';
 import type { XhrConstructor } from './xhr.ts';
@@ -45,28 +46,21 @@ export async function upload(
 ): Promise<AttachmentInput> {
   const content_type = file.type === '' ? 'application/octet-stream' : file.type;
   const facts = { filename, content_type, size_bytes: file.size };
-  const scope = new CallScope(host.timing, options, host.closing);
-  try {
-    const { s3_key } = await put(host, file, {
-      signal: scope.signal,
-      target: (signal) =>
-        host.fetch<UploadUrl>('/v1/messaging/attachments/upload-url', {
-          method: 'POST',
-          body: facts,
-          signal,
-        }),
+  const request = { method: 'POST', body: facts } as const;
+  const { s3_key } = await within(host.timing, options, host.closing, (signal) =>
+    put(host, file, {
+      signal,
+      target: () => host.fetch<UploadUrl>('/v1/messaging/attachments/upload-url', { ...request, signal }),
       progress: (sentBytes) => onProgress?.({ sentBytes, totalBytes: file.size }),
-    });
-    return { kind: kindOfUpload(content_type), s3_key, ...facts };
-  } finally {
-    scope.end();
-  }
+    }),
+  );
+  return { kind: kindOfUpload(content_type), s3_key, ...facts };
 }
 
 export interface Put {
   readonly signal: AbortSignal;
   /** Requests a URL, which takes the bytes once: each of three tries has its own. */
-  readonly target: (signal: AbortSignal) => Promise<UploadUrl>;
+  readonly target: () => Promise<UploadUrl>;
   readonly progress: (sentBytes: number) => void;
 }
 
@@ -79,7 +73,7 @@ export async function put(
   const Request = XMLHttpRequest ?? PLATFORM.XMLHttpRequest;
   for (let tries = 1; ; tries++) {
     signal.throwIfAborted();
-    const target = await request(signal);
+    const target = await request();
     try {
       await (Request === undefined
         ? putByFetch(platformFetch, target, bytes, signal)
@@ -114,24 +108,19 @@ function putByXhr(
   signal: AbortSignal,
   progress: (sentBytes: number) => void,
 ): Promise<void> {
-  return new Promise((resolve, reject) => {
+  return abortable(signal, (resolve, reject) => {
     const request = new Request();
-    const abort = () => request.abort();
-    const over = (finish: () => void) => () => {
-      signal.removeEventListener('abort', abort);
-      finish();
-    };
     request.open(method, url);
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
     request.upload.onprogress = ({ loaded }) => progress(loaded);
-    request.onload = over(() => {
+    request.onload = () => {
       if (request.status < 300) resolve();
       else reject(refusedAnswer(request.status, null, null));
-    });
-    request.onerror = over(() => reject(new TypeError('The upload failed.')));
-    request.onabort = over(() => reject(signal.reason));
-    signal.addEventListener('abort', abort);
+    };
+    request.onerror = () => reject(new TypeError('The upload failed.'));
     request.send(body);
+    // Does nothing to a request that is over.
+    return () => request.abort();
   });
 }
 

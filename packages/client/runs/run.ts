@@ -1,6 +1,6 @@
 import type { AgentRun, ContinueRunBody } from '@parley/protocol/resources/agent-run.ts';
 import type { FollowHost } from '../live/follow-host.ts';
-import { LoadedObject } from '../live/loaded-object.ts';
+import { LoadedObject, UNREAD } from '../live/loaded-object.ts';
 import type { FollowedRun } from './followed-run.ts';
 import type { RunSnapshot } from './run-snapshot.ts';
 
@@ -37,8 +37,7 @@ export class Run extends LoadedObject<RunSnapshot, FollowedRun> {
 
 /** The snapshot before anything is known. */
 export const NOTHING: RunSnapshot = {
-  status: 'loading',
-  error: null,
+  ...UNREAD,
   run: null,
   text: '',
   messageId: null,

@@ -2,7 +2,7 @@ import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import { clientError } from '../errors/client-error.ts';
 import { ParleyError } from '../errors/parley-error.ts';
-import { type CallOptions, CallScope } from '../link/call-scope.ts';
+import { type CallOptions, within } from '../link/call-scope.ts';
 import { Outbox, type OutboxHost, type OutgoingMessage, show } from '../outbox/outbox.ts';
 import { Deferred } from '../timing/deferred.ts';
 import {
@@ -160,9 +160,10 @@ export class KeptOutbox extends Outbox {
     const { key, conversation_id, request } = record;
     const [call] = this.#calls.get(key) ?? [];
     const stopping = this.#stopping.signal;
-    const scope = new CallScope(this.host.timing, call?.options ?? {}, stopping);
+    const { timing, rest } = this.host;
+    const send = (signal: AbortSignal) => rest.send(conversation_id, request, { signal });
     try {
-      const message = await this.host.rest.send(conversation_id, request, { signal: scope.signal });
+      const message = await within(timing, call?.options ?? {}, stopping, send);
       this.#sent(record, message);
       if (isKept && (await this.#removed(key))) this.#peers?.tell({ what: 'sent', record, message });
     } catch (error) {
@@ -172,8 +173,6 @@ export class KeptOutbox extends Outbox {
       if (!isKept) return;
       await this.#tried(() => this.#store?.update(failed));
       this.#peers?.tell({ what: 'kept', record: failed });
-    } finally {
-      scope.end();
     }
   }
 

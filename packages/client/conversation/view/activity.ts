@@ -16,7 +16,7 @@ export class Activity {
    * another one begun with its own position.
    */
   readonly #unsure = new Set<string>();
-  #presence: ReadonlyMap<string, PresenceStatus> = new Map();
+  presence: ReadonlyMap<string, PresenceStatus> = new Map();
   #shownTyping: readonly Actor[] | undefined;
   #shownReads: ReadonlyMap<string, ReadPosition> | undefined;
   /** Cancels the wait before the next declaration; undefined while the caller may declare. */
@@ -32,10 +32,6 @@ export class Activity {
     return this.#shownTyping;
   }
 
-  get presence(): ReadonlyMap<string, PresenceStatus> {
-    return this.#presence;
-  }
-
   get reads(): ReadonlyMap<string, ReadPosition> {
     this.#shownReads ??= new Map(
       [...this.#reads].map(([id, sequence]) => [id, { actor: this.#actorOf(id), sequence }]),
@@ -47,8 +43,8 @@ export class Activity {
     const { actor_id: id } = frame.data;
     if (frame.event === 'typing') this.#setTyping(id, frame.data.state === 'start');
     else if (frame.event === 'read') this.#setRead(id, frame.data.sequence);
-    else if (this.#presence.get(id) !== frame.data.status) {
-      this.#presence = new Map([...this.#presence, [id, frame.data.status]]);
+    else if (this.presence.get(id) !== frame.data.status) {
+      this.presence = new Map([...this.presence, [id, frame.data.status]]);
       this.#core.changed('presence');
     }
   }
@@ -72,7 +68,7 @@ export class Activity {
   }
 
   /** Declares whether the caller types, every 3 s at most. */
-  declareTyping(isTyping: boolean): void {
+  declareTyping(isTyping = true): void {
     const isDeclared = this.#stopDeclaring !== undefined;
     if (isTyping === isDeclared) return;
     this.forgetDeclared();
@@ -95,8 +91,8 @@ export class Activity {
   /** Drops the presence and doubts all positions until the next connection brings both. */
   doubt(): void {
     for (const id of this.#reads.keys()) this.#unsure.add(id);
-    if (this.#presence.size === 0) return;
-    this.#presence = new Map();
+    if (this.presence.size === 0) return;
+    this.presence = new Map();
     this.#core.changed('presence');
   }
 

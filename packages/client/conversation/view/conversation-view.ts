@@ -1,23 +1,21 @@
 import type {
   ApproveDraftBody,
   ChatMessage,
-  EditMessageBody,
   SendMessageBody,
 } from '@parley/protocol/resources/chat-message.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
-import type { Pin } from '@parley/protocol/resources/pin.ts';
 import type { EventOf } from '@parley/protocol/socket/event-data.ts';
 import { ParleyError } from '../../errors/parley-error.ts';
 import type { Message } from '../../events/conversation-feed.ts';
 import type { CallOptions } from '../../link/call-scope.ts';
 import { Gaps } from '../../live/gaps.ts';
-import type { LoadedPart, PartOwner } from '../../live/loaded-object.ts';
+import type { PartOwner } from '../../live/loaded-object.ts';
 import type { ParticipantChange } from '../../rest/conversations.ts';
 import { conversationPath, messagePath, WHOLE } from '../../rest/paths.ts';
-import { randomId } from '../../rest/rest.ts';
 import type { AttachmentInput, UploadOptions } from '../../rest/upload.ts';
 import { Deferred } from '../../timing/deferred.ts';
 import type { ConversationHost } from '../conversation-host.ts';
+import type { TimelinePart } from '../live-timeline.ts';
 import { Activity } from './activity.ts';
 import { ConversationParts } from './conversation-parts.ts';
 import {
@@ -47,7 +45,7 @@ import { WindowView } from './window-view.ts';
  * An open conversation: its timeline, its open threads, and the parts beside them. It is subscribed
  * to before anything is loaded, so nothing is missed. LiveConversation describes the methods.
  */
-export class ConversationView implements ViewCore, LoadedPart<ConversationSnapshot> {
+export class ConversationView implements ViewCore, TimelinePart<ConversationSnapshot> {
   readonly id: string;
   readonly path: string;
   readonly host: ConversationHost;
@@ -56,15 +54,15 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
   readonly timeline: Timeline;
   readonly pending: PendingChanges<SentMessage>;
   readonly #begun = new Deferred<void>();
-  readonly #sending: Sending;
-  readonly #shownAtOnce: ShownAtOnce;
-  readonly #activity: Activity;
+  readonly sending: Sending;
+  readonly changes: ShownAtOnce;
+  readonly activity: Activity;
+  readonly reader: TimelineReader;
   readonly #parts: ConversationParts;
   readonly #owner: PartOwner<ConversationSnapshot, ConversationEvents>;
   /** The threads and windows that are open. */
   readonly #opened = new Set<ThreadView | WindowView>();
   readonly #quotes: Quotes;
-  readonly #reader: TimelineReader;
   readonly #mark = new ReadMark();
   readonly #people: ShownPeople;
   readonly #gaps: Gaps;
@@ -90,12 +88,12 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
     const timeline = this.#newTimeline(() => this.changed('messages'));
     this.timeline = timeline;
     this.#quotes = new Quotes(this);
-    this.#activity = new Activity(this);
-    this.#parts = new ConversationParts(this, (...joined) => this.#activity.join(...joined));
-    this.#sending = new Sending(this);
-    this.#shownAtOnce = new ShownAtOnce(this, this.#parts);
+    this.activity = new Activity(this);
+    this.#parts = new ConversationParts(this, (...joined) => this.activity.join(...joined));
+    this.sending = new Sending(this);
+    this.changes = new ShownAtOnce(this, this.#parts);
     this.#people = new ShownPeople(host.actors);
-    this.#reader = new TimelineReader({
+    this.reader = new TimelineReader({
       core: this,
       timeline,
       pageSize,
@@ -105,7 +103,7 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
       changed: (what) => this.changed(what),
       ended: (why) => this.#ended(why),
     });
-    this.opened = this.#reader.opened;
+    this.opened = this.reader.opened;
     // Read positions of others come in events that are not kept.
     this.#gaps = new Gaps(host, () => {
       this.#gaps.readBegan();
@@ -126,14 +124,14 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
       onPurged: (through) => this.each((shown) => shown.drop(through)),
       onEvent: (frame) => this.#follow(frame),
       onStale: () => this.#reload(),
-      onEnd: (why) => this.#reader.endBy(why),
+      onEnd: (why) => this.reader.endBy(why),
     });
     this.#releases = [
       () => subscription.unsubscribe(),
       () => this.#gaps.close(),
       host.actors.onLearned((actorId) => this.#learned(actorId)),
       host.onState((state) => {
-        if (state === 'connecting' || state === 'offline') this.#activity.doubt();
+        if (state === 'connecting' || state === 'offline') this.activity.doubt();
       }),
     ];
     owner.changed('people');
@@ -141,8 +139,8 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
 
   takeSnapshot(): ConversationSnapshot {
     const { conversation, pins, drafts, scheduled } = this.#parts;
-    const { typing, presence, reads } = this.#activity;
-    const { status, end, hasOlder } = this.#reader;
+    const { typing, presence, reads } = this.activity;
+    const { status, end, hasOlder } = this.reader;
     const values = {
       status,
       end,
@@ -165,27 +163,9 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
     this.#parts[part].ask();
   }
 
-  loadOlder(): Promise<boolean> {
-    return this.#reader.load();
-  }
-
-  forgetOlder(kept: number): Promise<void> {
-    return this.#reader.forgetOlder(kept);
-  }
-
   send(body: string | SendMessageBody, options: CallOptions = {}): Promise<ChatMessage> {
-    this.#activity.forgetDeclared();
-    const request = typeof body === 'string' ? { body } : body;
-    const key = request.client_message_id ?? randomId();
-    return this.#sending.send(key, { ...request, client_message_id: key }, options);
-  }
-
-  retry(key: string): Promise<ChatMessage> {
-    return this.#sending.retry(key);
-  }
-
-  discard(key: string): void {
-    this.#sending.discard(key);
+    this.activity.forgetDeclared();
+    return this.sending.send(typeof body === 'string' ? { body } : body, options);
   }
 
   async upload(
@@ -193,37 +173,8 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
     options: UploadOptions = {},
   ): Promise<AttachmentInput> {
     const attachment = await this.host.upload(file, options);
-    this.#sending.uploaded(attachment, file);
+    this.sending.uploaded(attachment, file);
     return attachment;
-  }
-
-  edit(messageId: string, change: string | EditMessageBody): Promise<ChatMessage> {
-    const body = typeof change === 'string' ? { body: change } : change;
-    return this.#shownAtOnce.edit(messageId, body);
-  }
-
-  delete(messageId: string): Promise<ChatMessage> {
-    return this.#shownAtOnce.delete(messageId);
-  }
-
-  react(messageId: string, emoji: string): Promise<void> {
-    return this.#shownAtOnce.react(messageId, emoji, true);
-  }
-
-  unreact(messageId: string, emoji: string): Promise<void> {
-    return this.#shownAtOnce.react(messageId, emoji, false);
-  }
-
-  pin(messageId: string): Promise<Pin> {
-    return this.#shownAtOnce.pin(messageId);
-  }
-
-  unpin(messageId: string): Promise<Pin> {
-    return this.#shownAtOnce.unpin(messageId);
-  }
-
-  typing(isTyping: boolean = true): void {
-    this.#activity.declareTyping(isTyping);
   }
 
   approve(messageId: string, seen: ApproveDraftBody = this.#seen(messageId)): Promise<ChatMessage> {
@@ -276,12 +227,12 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#reader.isClosed = true;
+    this.reader.isClosed = true;
     for (const release of this.#releases) release();
     for (const view of [...this.#opened]) view.close();
-    this.#activity.close();
+    this.activity.close();
     this.#parts.close();
-    this.#sending.close();
+    this.sending.close();
   }
 
   async #changeOwn(change: ParticipantChange): Promise<Participant> {
@@ -342,7 +293,7 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
   }
 
   #receive(message: Message): void {
-    if (message.sender) this.#activity.stopTyping(message.sender.id);
+    if (message.sender) this.activity.stopTyping(message.sender.id);
     this.each((timeline) => timeline.receive(message));
     this.#quotes.note(message);
     this.#parts.arrived(message);
@@ -352,10 +303,10 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
     switch (frame.event) {
       case 'typing':
       case 'presence':
-        this.#activity.receive(frame);
+        this.activity.receive(frame);
         return;
       case 'read':
-        this.#activity.receive(frame);
+        this.activity.receive(frame);
         if (frame.data.actor_id === this.host.actor()?.id) this.#read(frame.data.sequence);
         return;
       case 'message.reacted':
@@ -371,7 +322,7 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
   #read(sequence: number, unread?: number): void {
     this.#moveTo(sequence);
     const { first } = this.timeline;
-    const isCovered = !this.#reader.hasOlder || (first !== undefined && first.sequence! <= sequence + 1);
+    const isCovered = !this.reader.hasOlder || (first !== undefined && first.sequence! <= sequence + 1);
     const count = unread ?? (isCovered ? this.timeline.unreadAfter(sequence) : undefined);
     if (count === undefined) this.#parts.conversation.reload();
     else this.#parts.read(sequence, count);
@@ -388,7 +339,7 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
   }
 
   #learned(actorId: string): void {
-    this.#activity.learned(actorId);
+    this.activity.learned(actorId);
     this.#quotes.learned(actorId);
     if (this.#people.learned(actorId)) this.changed('people');
   }
@@ -397,7 +348,7 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
     const draft = this.#parts.drafts.get(draftId);
     return {
       ...(draft === undefined ? {} : { if_version: draft.updated_at }),
-      ...(this.#reader.status === 'loading' ? {} : { if_last_sequence: this.timeline.last?.sequence ?? 0 }),
+      ...(this.reader.status === 'loading' ? {} : { if_last_sequence: this.timeline.last?.sequence ?? 0 }),
     };
   }
 
@@ -408,7 +359,7 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
   }
 
   #reread(): void {
-    this.#reader.reload();
+    this.reader.reload();
     for (const { reader } of this.#opened) reader.reload();
   }
 
@@ -417,7 +368,7 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
     for (const { reader } of [...this.#opened]) reader.endBy(why);
     this.close();
     this.#quotes.clear();
-    this.#activity.clear();
+    this.activity.clear();
     this.#parts.clear();
     this.#owner.emit('end', why);
   }

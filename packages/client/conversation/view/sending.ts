@@ -1,6 +1,7 @@
 import type { ChatMessage, SendMessageBody } from '@parley/protocol/resources/chat-message.ts';
 import type { CallOptions } from '../../link/call-scope.ts';
 import { Outbox, type OutgoingMessage } from '../../outbox/outbox.ts';
+import { randomId } from '../../rest/rest.ts';
 import type { AttachmentInput } from '../../rest/upload.ts';
 import { handled } from '../../timing/serial-queue.ts';
 import { localMessage } from './local-echo.ts';
@@ -39,8 +40,10 @@ export class Sending {
   }
 
   /** Rejects as Rest.send does; the rejection may be ignored. */
-  send(key: string, request: SendMessageBody, options: CallOptions): Promise<ChatMessage> {
+  send(body: SendMessageBody, options: CallOptions): Promise<ChatMessage> {
     const { id: conversation_id } = this.#core;
+    const key = body.client_message_id ?? randomId();
+    const request = { ...body, client_message_id: key };
     const created_at = this.#shown(key)?.created_at ?? new Date().toISOString();
     const sent = this.#outbox.send({ key, conversation_id, request, created_at }, options);
     void handled(sent);
@@ -49,7 +52,7 @@ export class Sending {
 
   /** Sends a failed message again. */
   retry(key: string): Promise<ChatMessage> {
-    return this.send(key, this.#failed(key).request, {});
+    return this.send(this.#failed(key).request, {});
   }
 
   /** Removes a failed message. */

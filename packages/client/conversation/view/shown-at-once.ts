@@ -23,7 +23,8 @@ export class ShownAtOnce {
     this.#parts = parts;
   }
 
-  edit(messageId: string, body: EditMessageBody): Promise<ChatMessage> {
+  edit(messageId: string, change: string | EditMessageBody): Promise<ChatMessage> {
+    const body = typeof change === 'string' ? { body: change } : change;
     const [{ pending }, parts] = [this.#core, this.#parts];
     const edit = <M extends ChatMessage>(message: M) => edited(message, body);
     const takeBack = [
@@ -39,8 +40,15 @@ export class ShownAtOnce {
     return this.#run([takeBack], () => this.#update(messageId, 'DELETE'));
   }
 
-  /** Adds the caller's reaction, or takes it back. */
-  react(messageId: string, emoji: string, isThere: boolean): Promise<void> {
+  react(messageId: string, emoji: string): Promise<void> {
+    return this.#react(messageId, emoji, true);
+  }
+
+  unreact(messageId: string, emoji: string): Promise<void> {
+    return this.#react(messageId, emoji, false);
+  }
+
+  #react(messageId: string, emoji: string, isThere: boolean): Promise<void> {
     const { pending, host } = this.#core;
     const path = messagePath(messageId, `/reactions/${encodeURIComponent(emoji)}`);
     const reaction = { emoji, actorId: host.actor()?.id ?? '', isThere };

@@ -1,6 +1,6 @@
 import type { List } from '@parley/protocol/lists.ts';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
-import { ParleyError } from '../../errors/parley-error.ts';
+import { lost } from '../../errors/parley-error.ts';
 import { handled, SerialQueue } from '../../timing/serial-queue.ts';
 import { untilAnswered } from '../../timing/until-answered.ts';
 import { type ConversationEnd, endError } from './conversation-snapshot.ts';
@@ -93,9 +93,10 @@ export class TimelineReader {
     await core.begun;
     try {
       await untilAnswered(() => this.load(), core.later);
-    } catch (error) {
-      if (error instanceof ParleyError && error.error !== null) this.endBy(error.error);
-      throw error;
+    } catch (cause) {
+      const { error } = lost(cause);
+      if (error !== null) this.endBy(error);
+      throw cause;
     }
     if (this.end !== null) throw endError(this.end);
     this.#setStatus('ready');

@@ -48,10 +48,8 @@ export class Timeline {
   #echoes: LocalMessage[] = [];
   /** Replaced echoes, by the id of the message that replaced them. */
   readonly #taken = new Map<string, LocalMessage>();
-  /** Changes of messages that the page being loaded may have in an older state. */
-  #held: Map<string, Message> | undefined;
-  /** The same for reactions. */
-  #heldReactions = new Map<string, readonly ReactionCount[]>();
+  /** Changes of messages, by id, that the page being loaded may have in an older state. */
+  #held: Map<string, readonly (() => void)[]> | undefined;
   #all: readonly TimelineMessage[] | undefined;
 
   /** With `rootId`: takes only this message and its replies, and drops deleted replies. */
@@ -118,7 +116,7 @@ export class Timeline {
   update(message: Message): void {
     const known = message.sequence === null ? undefined : this.#sent[this.#indexOf(message.sequence)];
     if (known?.id === message.id) this.receive(message);
-    else this.#held?.set(message.id, message);
+    else this.#hold(message.id, () => this.receive(message));
   }
 
   /** Sets the text so far of a streamed message. */
@@ -128,10 +126,7 @@ export class Timeline {
 
   /** Sets a message's reactions. `mine` is in answers; an event names only the first actors. */
   react(messageId: string, reactions: readonly (ReactionCount | MessageReaction)[]): void {
-    if (this.#indexOfId(messageId) === -1) {
-      if (this.#held !== undefined) this.#heldReactions.set(messageId, reactions);
-      return;
-    }
+    if (this.find(messageId) === undefined) this.#hold(messageId, () => this.react(messageId, reactions));
     this.#change(messageId, (known) => {
       const wasMine = new Set(known.reactions?.filter(({ mine }) => mine).map(({ emoji }) => emoji));
       const isMine = ({ emoji, count, actor_ids: ids }: ReactionCount) =>
@@ -178,14 +173,10 @@ export class Timeline {
     try {
       for (const message of await load()) {
         this.receive(message);
-        const newer = held.get(message.id);
-        if (newer !== undefined) this.receive(newer);
-        const reactions = this.#heldReactions.get(message.id);
-        if (reactions !== undefined) this.react(message.id, reactions);
+        for (const change of held.get(message.id) ?? []) change();
       }
     } finally {
       this.#held = undefined;
-      this.#heldReactions.clear();
     }
   }
 
@@ -229,12 +220,8 @@ export class Timeline {
   /** Marks the message of an echo as refused. */
   fail(key: string, error: Error): void {
     this.#release((echo) => echo.key === key);
-    const isThere = this.#echoes.some((echo) => echo.key === key);
-    if (!isThere) return;
-    this.#echoes = this.#echoes.map((echo) =>
-      echo.key === key ? { ...echo, delivery: 'failed', error } : echo,
-    );
-    this.touch();
+    const echo = this.#echoes.find((one) => one.key === key);
+    if (echo !== undefined) this.echo({ ...echo, delivery: 'failed', error });
   }
 
   discard(key: string): void {
@@ -247,6 +234,10 @@ export class Timeline {
     this.#echoes = [];
     this.#taken.clear();
     this.touch();
+  }
+
+  #hold(messageId: string, change: () => void): void {
+    this.#held?.set(messageId, [...(this.#held.get(messageId) ?? []), change]);
   }
 
   get #ownId(): string {

@@ -1,66 +1,45 @@
 import type { List } from '@parley/protocol/lists.ts';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
-import type { LoadedPart, PartOwner } from '../../live/loaded-object.ts';
+import type { PartOwner } from '../../live/loaded-object.ts';
 import { messagePath } from '../../rest/paths.ts';
 import type { ThreadEvents, WindowSnapshot } from './conversation-snapshot.ts';
-import type { Timeline } from './timeline.ts';
-import { TimelineReader } from './timeline-reader.ts';
+import { TimelineView, type TimelineViewOptions } from './timeline-view.ts';
 import type { ViewCore } from './view-core.ts';
 
-export interface WindowViewOptions {
+export interface WindowViewOptions extends TimelineViewOptions {
   /** The id of the message in the middle, or its number. */
   readonly at: string | number;
-  readonly pageSize: number;
   /** The query for the shown parts of each message. */
   readonly shown: string;
-  /** Kept up to date until the view is closed. */
-  readonly timeline: Timeline;
-  /** Called when the view is closed. */
-  closed(view: WindowView): void;
 }
 
 type WindowCore = Pick<ViewCore, 'path' | 'begun' | 'host' | 'later' | 'timeline'>;
 
 /** The messages around one message in a conversation's view. */
-export class WindowView implements LoadedPart<WindowSnapshot> {
-  readonly timeline: Timeline;
-  readonly reader: TimelineReader;
-  readonly opened: Promise<void>;
+export class WindowView extends TimelineView<WindowSnapshot> {
+  override readonly opened: Promise<void>;
   readonly #core: WindowCore;
   readonly #owner: PartOwner<WindowSnapshot, ThreadEvents>;
   readonly #options: WindowViewOptions;
 
   constructor(core: WindowCore, owner: PartOwner<WindowSnapshot, ThreadEvents>, options: WindowViewOptions) {
-    this.#core = core;
-    this.#owner = owner;
-    this.#options = options;
-    const { pageSize, timeline } = options;
-    timeline.takesThrough = 0;
-    this.timeline = timeline;
-    this.reader = new TimelineReader({
+    options.timeline.takesThrough = 0;
+    super(owner, options, {
       core,
-      timeline,
-      pageSize,
       start: () => FIRST,
       pathOf: (limit, before) =>
         before === FIRST ? this.#middle(limit) : this.#list('before', before, limit),
       read: (page) => this.#received(page),
-      changed: (what) => owner.changed(what),
-      ended: (why) => {
-        this.close();
-        owner.emit('end', why);
-      },
     });
+    this.#core = core;
+    this.#owner = owner;
+    this.#options = options;
     this.opened = this.reader.opened.then(() => this.#joinIfNear());
   }
 
   takeSnapshot(): WindowSnapshot {
     const { status, end, hasOlder } = this.reader;
     return { status, end, hasOlder, hasNewer: this.#hasNewer, messages: this.timeline.messages };
-  }
-
-  loadOlder(): Promise<boolean> {
-    return this.reader.load();
   }
 
   loadNewer(): Promise<boolean> {
@@ -78,11 +57,6 @@ export class WindowView implements LoadedPart<WindowSnapshot> {
       this.#joinIfNear();
       return this.#hasNewer;
     });
-  }
-
-  close(): void {
-    this.reader.isClosed = true;
-    this.#options.closed(this);
   }
 
   get #hasNewer(): boolean {

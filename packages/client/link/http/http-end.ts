@@ -1,49 +1,43 @@
 import type { ErrorObject } from '@parley/protocol/errors/error-envelope.ts';
 import { CLOSE_BANDS, type CLOSE_CODES, type CloseReason } from '@parley/protocol/socket/close-codes.ts';
 import type { ConnectionEnd } from '../../errors/connection-end.ts';
-import { ParleyError, refusal } from '../../errors/parley-error.ts';
+import { lost, type ParleyError, refusal } from '../../errors/parley-error.ts';
+import { DEFAULT_WAIT_MS } from '../connection.ts';
 
 /** Returns the end of a socket that corresponds to a failed request. */
 export function endOf(failure: unknown): ConnectionEnd {
-  const reason = failure instanceof Error ? failure.message : String(failure);
-  // The answer of a proxy, or of a server that lacks the route.
-  if (!(failure instanceof ParleyError) || failure.error === null) return { code: 1006, reason };
-  const close = closeOf(failure);
-  if (close === undefined) return { code: 1006, reason };
-  const code = CODES[close];
-  const retryAfter = JSON.stringify({ retry_after_ms: failure.retryAfterMs ?? DEFAULT_WAIT_MS });
-  return {
-    code,
-    reason: CLOSE_BANDS[Math.floor(code / 100)] === 'wait' ? retryAfter : close,
-    error: failure.error,
-  };
+  const refused = lost(failure);
+  const { error, message: reason, retryAfterMs } = refused;
+  const code = codeOf(refused);
+  // Also the answer of a proxy, or of a server that lacks the route.
+  if (error === null || code === undefined) return { code: 1006, reason };
+  const retryAfter = JSON.stringify({ retry_after_ms: retryAfterMs ?? DEFAULT_WAIT_MS });
+  return { code, reason: CLOSE_BANDS[Math.floor(code / 100)] === 'wait' ? retryAfter : reason, error };
 }
 
 /** Returns the end after a stream or poll whose cursor was refused: nothing is followed on it. */
 export function endOfResume(error: ErrorObject): ConnectionEnd {
   if (error.is_transient) return endOf(refusal(error));
-  return { code: CODES.cursor_invalid, reason: 'cursor_invalid', error };
+  return { code: CURSOR_INVALID, reason: error.message, error };
 }
 
-function closeOf({ code, status, param, isTransient }: ParleyError): keyof typeof CODES | undefined {
-  if (code === 'account_in_other_cell') return 'account_moved';
-  if (status === 401 || param === 'Service-Account') return 'credentials_revoked';
+function codeOf({ code, status, param, isTransient }: ParleyError): number | undefined {
+  if (code === 'account_in_other_cell') return ACCOUNT_MOVED;
+  if (status === 401 || param === 'Service-Account') return CREDENTIALS_REVOKED;
   // The quota of open connections is a limit that passes.
-  if (isTransient || code === 'limit_exceeded') return status === 503 ? 'overloaded' : 'rate_limited';
-  if (status === 402 || status === 403) return 'forbidden';
-  if (code.startsWith('api_version_')) return 'version_unsupported';
-  return param === 'cursor' ? 'cursor_invalid' : undefined;
+  if (isTransient || code === 'limit_exceeded') return status === 503 ? OVERLOADED : RATE_LIMITED;
+  if (status === 402 || status === 403) return FORBIDDEN;
+  if (code.startsWith('api_version_')) return VERSION_UNSUPPORTED;
+  return param === 'cursor' ? CURSOR_INVALID : undefined;
 }
+
+type CodeOf<Reason extends CloseReason> = (typeof CLOSE_CODES)[Reason]['code'];
 
 /** Only the ends that an answer can mean, because pages need no others. */
-const CODES = {
-  account_moved: 4003,
-  rate_limited: 4100,
-  overloaded: 4101,
-  credentials_revoked: 4202,
-  cursor_invalid: 4300,
-  version_unsupported: 4401,
-  forbidden: 4403,
-} as const satisfies { readonly [Reason in CloseReason]?: (typeof CLOSE_CODES)[Reason]['code'] };
-
-const DEFAULT_WAIT_MS = 1_000;
+const ACCOUNT_MOVED: CodeOf<'account_moved'> = 4003;
+const RATE_LIMITED: CodeOf<'rate_limited'> = 4100;
+const OVERLOADED: CodeOf<'overloaded'> = 4101;
+const CREDENTIALS_REVOKED: CodeOf<'credentials_revoked'> = 4202;
+const CURSOR_INVALID: CodeOf<'cursor_invalid'> = 4300;
+const VERSION_UNSUPPORTED: CodeOf<'version_unsupported'> = 4401;
+const FORBIDDEN: CodeOf<'forbidden'> = 4403;

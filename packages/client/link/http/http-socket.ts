@@ -6,8 +6,9 @@ import type { ReplyFrame, ServerFrame } from '@parley/protocol/socket/server-fra
 import { POLLS_PER_SECOND } from '@parley/protocol/socket/socket-limits.ts';
 import type { CloseFrame, PollAnswer, PollBody } from '@parley/protocol/socket/streams.ts';
 import type { ConnectionEnd } from '../../errors/connection-end.ts';
-import { ParleyError } from '../../errors/parley-error.ts';
+import { lost } from '../../errors/parley-error.ts';
 import { Listeners } from '../../events/client-events.ts';
+import { conversationPath } from '../../rest/paths.ts';
 import { FIRST_FRAME_MS, type SocketLike } from '../connection.ts';
 import { Pauses } from '../pauses.ts';
 import { answerOf, requestHeaders, type Server } from '../server.ts';
@@ -300,15 +301,16 @@ export class HttpSocket implements SocketLike {
   }
 
   #act({ id, conversation_id }: CommandFrame<'typing' | 'mark_read'>, action: string, body: object): void {
-    const path = `/v1/messaging/conversations/${encodeURIComponent(conversation_id)}/actions/${action}`;
-    this.#options.call(path, { method: 'POST', body }).then(
-      (result) => this.#reply(id, result),
-      (failure: unknown) => {
-        // Without an answer of the server, the request times out.
-        const error = failure instanceof ParleyError ? failure.error : null;
-        if (error !== null) this.#say({ type: 'reply', id, ok: false, error });
-      },
-    );
+    this.#options
+      .call(conversationPath(conversation_id, `/actions/${action}`), { method: 'POST', body })
+      .then(
+        (result) => this.#reply(id, result),
+        (failure: unknown) => {
+          // Without an answer of the server, the request times out.
+          const { error } = lost(failure);
+          if (error !== null) this.#say({ type: 'reply', id, ok: false, error });
+        },
+      );
   }
 
   #reply(id: string, result: object): void {
@@ -320,9 +322,9 @@ export class HttpSocket implements SocketLike {
   }
 
   #failed(failure: unknown): void {
-    const refusal = failure instanceof ParleyError && failure.error !== null ? failure : undefined;
+    const { error, isTransient, retryAfterMs } = lost(failure);
     // A working connection waits as long as the server asks; its heartbeats are watched.
-    if (this.#cursor !== undefined && refusal?.isTransient) this.#openIn(refusal.retryAfterMs ?? AGAIN_MS);
+    if (this.#cursor !== undefined && error !== null && isTransient) this.#openIn(retryAfterMs ?? AGAIN_MS);
     else this.#end(endOf(failure));
   }
 
@@ -345,10 +347,4 @@ const AGAIN_MS = 1_000;
 const POLL_MS = 25_000;
 
 /** The greeting that polls lack: their answers are the heartbeats. */
-const POLL_HELLO: Frame = {
-  type: 'hello',
-  connection_id: '',
-  server_time: '',
-  heartbeat_ms: POLL_MS,
-  max_frame_bytes: 0,
-};
+const POLL_HELLO = { type: 'hello', heartbeat_ms: POLL_MS } as Frame;
