@@ -48,8 +48,6 @@ export class Client extends LiveApi {
   readonly #feeds = new Map<string, SharedFeed>();
   /** Feeds that the current connection has not caught up with, and followers behind their feed. */
   readonly #unsettled = new Set<SharedFeed | FollowedConversation>();
-  /** The feeds that each connection sends; whatever else it sends is for an earlier feed. */
-  readonly #sending = new WeakMap<Connection, Set<SharedFeed>>();
   readonly #own = new DeliveredVersions();
   /** Everything that changed before it has been passed on. */
   #cursor: string | undefined;
@@ -65,7 +63,7 @@ export class Client extends LiveApi {
     const { signal: closing } = this.closing;
     const failed = (error: ClientError) => {
       this.connection.set({ error });
-      this.listeners.emit('error', error);
+      this.emit('error', error);
     };
     credential.onFailed = (error) => this.#isClosed || failed(clientError('token_source', true, error));
     this.#rest = new Rest(options, { closing, failed, answered: (answer) => this.answered(answer) });
@@ -90,14 +88,14 @@ export class Client extends LiveApi {
         cursorRefused: () => {
           this.#cursor = undefined;
           for (const feed of this.#feeds.values()) feed.goStale();
-          this.listeners.emit('stale');
+          this.emit('stale');
         },
         changed: () => this.#changed(),
         failed,
         finished: (end) => {
           this.#requests.end();
           this.#outbox?.ended();
-          this.listeners.emit('end', end);
+          this.emit('end', end);
         },
       },
     );
@@ -270,7 +268,7 @@ export class Client extends LiveApi {
     connection.ask('resume', { cursor, conversations }, ({ result, error }) => {
       if (connection !== this.#link.current) return;
       const here = feeds.filter((feed) => this.#isOn(feed, connection));
-      if (result) for (const feed of here) this.#sends(connection, feed);
+      if (result) for (const feed of here) connection.sending.add(feed);
       if (!error) return;
       if (error.is_transient) {
         this.#link.reopen();
@@ -284,7 +282,7 @@ export class Client extends LiveApi {
         feed.goStale();
         this.#join(feed, connection);
       }
-      this.listeners.emit('stale');
+      this.emit('stale');
       this.#check();
     });
   }
@@ -295,7 +293,7 @@ export class Client extends LiveApi {
     connection.ask('subscribe', { conversation_id: id, after_sequence: position }, ({ result, error }) => {
       if (!this.#isOn(feed, connection)) return;
       if (result) {
-        this.#sends(connection, feed);
+        connection.sending.add(feed);
         feed.begin((result as CommandResult<'subscribe'>).head_sequence);
       } else if (error?.is_transient) {
         this.#later(() => {
@@ -360,7 +358,7 @@ export class Client extends LiveApi {
 
   #resync(connection: Connection, frame: Extract<ServerFrame, { type: 'resync' }>): void {
     if (frame.feed) {
-      this.listeners.emit('stale');
+      this.emit('stale');
       return;
     }
     const feed = this.#sentBy(connection, frame.conversation_id ?? '');
@@ -387,15 +385,10 @@ export class Client extends LiveApi {
     );
   }
 
-  #sends(connection: Connection, feed: SharedFeed): void {
-    const feeds = this.#sending.get(connection) ?? new Set();
-    this.#sending.set(connection, feeds.add(feed));
-  }
-
   /** Returns the feed that this connection sends under that id. */
   #sentBy(connection: Connection, id: string): SharedFeed | undefined {
     const feed = this.#feeds.get(id);
-    return feed !== undefined && this.#sending.get(connection)?.has(feed) === true ? feed : undefined;
+    return feed !== undefined && connection.sending.has(feed) ? feed : undefined;
   }
 
   /** Returns whether a request to this connection for the feed still matters. */
@@ -425,7 +418,7 @@ export class Client extends LiveApi {
       this.#feeds.delete(feed.id);
       this.#unsettled.delete(feed);
       const { current } = this.#link;
-      if (current !== undefined) this.#sending.get(current)?.delete(feed);
+      current?.sending.delete(feed);
       if (feed.isAsked) current?.ask('unsubscribe', { conversation_id: feed.id }, () => {});
     }
     this.#check();
@@ -453,16 +446,14 @@ export class Client extends LiveApi {
     this.connection.set({ state, transport: this.transport, ...(state === 'live' ? { error: null } : {}) });
     if (state === this.#state) return;
     this.#state = state;
-    this.listeners.emit('state', state);
+    this.emit('state', state);
   }
 
   #currentState(): ClientState {
     const { phase, leaving } = this.#link;
     if (this.#isSettled) return 'live';
     // The previous connection still sends everything.
-    const sent = leaving && this.#sending.get(leaving);
-    const isBrought = (one: SharedFeed | FollowedConversation) =>
-      one instanceof SharedFeed && sent?.has(one) === true;
+    const isBrought = (one: object) => leaving?.sending.has(one);
     if (leaving && this.#state === 'live' && [...this.#unsettled].every(isBrought)) return 'live';
     if (phase === 'open') return 'catching_up';
     return phase === 'opening' ? 'connecting' : 'offline';
@@ -471,7 +462,7 @@ export class Client extends LiveApi {
   /** Emits a frame, whose type the compiler cannot derive from the event over a union. */
   #emitFeed({ event, data, ...frame }: EventFrame): void {
     const args = [data, { ...frame, event, data }] as unknown as ClientEvents[FeedEvent];
-    this.listeners.emit(event as FeedEvent, ...args);
+    this.emit(event as FeedEvent, ...args);
   }
 }
 

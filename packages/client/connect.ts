@@ -2,7 +2,7 @@ import { NEWEST_VERSION, STREAMS_SINCE } from '@parley/protocol/versions.ts';
 import { Client } from './client.ts';
 import { tried } from './errors/tried.ts';
 import type { SocketConstructor } from './link/connection.ts';
-import { Credential } from './link/credential.ts';
+import { Credential, isVisible } from './link/credential.ts';
 import { askSource, type PageEvents, platformPage, type Source } from './link/source.ts';
 import { speaks } from './link/spoken-version.ts';
 import { TRANSPORTS, type Transport } from './link/transport.ts';
@@ -48,21 +48,30 @@ export interface ConnectOptions {
 }
 
 /** Connects and reconnects until `close()` or `end`. Throws TypeError for malformed options. */
-export function connect({ url, account, token, getToken, version, ...rest }: ConnectOptions): Client {
-  const timing = rest.timing ?? SYSTEM_TIMING;
+export function connect({
+  url,
+  account,
+  token,
+  getToken,
+  version = NEWEST_VERSION,
+  transports = TRANSPORTS,
+  storage = platformStorage(),
+  WebSocket = PLATFORM.WebSocket,
+  XMLHttpRequest = PLATFORM.XMLHttpRequest,
+  // Browsers refuse to call it as a method of another object.
+  fetch = (...request) => globalThis.fetch(...request),
+  page = platformPage(),
+  mostWaitMs = 15_000,
+  timing = SYSTEM_TIMING,
+  store,
+}: ConnectOptions): Client {
   const base = typeof url === 'function' ? undefined : Promise.resolve(baseUrlOf(url));
-  if (typeof account !== 'string' || !/^[\x21-\x7e]+$/.test(account)) {
-    throw new TypeError('account must be an id like acc_….');
-  }
-  if (rest.store !== undefined && rest.store.account !== account) {
-    throw new TypeError('store is of another account.');
-  }
-  const socket = rest.WebSocket ?? (globalThis as { readonly WebSocket?: SocketConstructor }).WebSocket;
-  let cell: string | undefined;
-  const spoken = version ?? NEWEST_VERSION;
-  const usable = (rest.transports ?? TRANSPORTS).filter((transport) =>
-    transport === 'websocket' ? socket !== undefined : speaks(spoken, STREAMS_SINCE),
+  if (!isVisible(account)) throw new TypeError('account must be an id like acc_….');
+  if (store !== undefined && store.account !== account) throw new TypeError('store is of another account.');
+  const usable = transports.filter((transport) =>
+    transport === 'websocket' ? WebSocket !== undefined : speaks(version, STREAMS_SINCE),
   );
+  let cell: string | undefined;
   return new Client({
     origin: async () => cell ?? base ?? askSource('url_source', url as Source, baseUrlOf, timing),
     follow: (error) => {
@@ -70,19 +79,20 @@ export function connect({ url, account, token, getToken, version, ...rest }: Con
       return error?.cell_url;
     },
     account,
-    version: spoken,
+    version,
     credential: new Credential(token, getToken, timing),
-    choice: new TransportChoice(usable, new TransportMemory(rest.storage ?? platformStorage())),
-    WebSocket: socket,
-    // Browsers refuse to call it as a method of another object.
-    fetch: rest.fetch ?? ((input, init) => fetch(input, init)),
-    XMLHttpRequest: rest.XMLHttpRequest,
-    page: rest.page ?? platformPage(),
-    mostWaitMs: rest.mostWaitMs ?? 15_000,
+    choice: new TransportChoice(usable, new TransportMemory(storage)),
+    WebSocket,
+    fetch,
+    XMLHttpRequest,
+    page,
+    mostWaitMs,
     timing,
-    store: rest.store,
+    store,
   });
 }
+
+const PLATFORM: Pick<ConnectOptions, 'WebSocket' | 'XMLHttpRequest'> = globalThis as object;
 
 /**
  * Returns the base of every URL of a server, such as `https://chat.example/parley`, without a

@@ -33,7 +33,7 @@ export abstract class LiveApi extends Api {
   readonly actors: KnownPeople;
   /** Aborts when the client is closed. */
   protected readonly closing: AbortController = new AbortController();
-  protected readonly listeners = new Listeners<ClientEvents & FollowerEvents>();
+  readonly #listeners = new Listeners<ClientEvents & FollowerEvents>();
   protected readonly host: FollowHost;
   /** Shared by all objects of presence. */
   #presences: PresenceTracker | undefined;
@@ -51,8 +51,8 @@ export abstract class LiveApi extends Api {
       transport: () => this.connection.snapshot.transport,
       onState: (listener) => this.on('state', listener),
       onStale: (listener) => this.on('stale', listener),
-      onFrame: (listener) => this.listeners.add('frame', listener),
-      onTouched: (listener) => this.listeners.add('touched', listener),
+      onFrame: (listener) => this.#listeners.add('frame', listener),
+      onTouched: (listener) => this.#listeners.add('touched', listener),
       subscribe: (id, options) => this.subscribe(id, options),
     };
   }
@@ -62,7 +62,7 @@ export abstract class LiveApi extends Api {
 
   /** Calls the listener at each event. Returns the function that removes it. */
   on<E extends keyof ClientEvents>(event: E, listener: (...args: ClientEvents[E]) => void): () => void {
-    return this.listeners.add(event, listener as never);
+    return this.#listeners.add(event, listener as never);
   }
 
   abstract subscribe(conversationId: string, options: SubscribeOptions): ConversationSubscription;
@@ -98,10 +98,14 @@ export abstract class LiveApi extends Api {
     await this.request('presence', { status });
   }
 
+  protected emit<E extends keyof ClientEvents>(event: E, ...args: ClientEvents[E]): void {
+    this.#listeners.emit(event, ...(args as never));
+  }
+
   /** Passes an event to the live objects. */
   protected passed(frame: EventFrame): void {
     if (!PIECES.has(frame.event)) this.actors.learnFrom(frame.data);
-    this.listeners.emit('frame', frame);
+    this.#listeners.emit('frame', frame);
   }
 
   /** Learns from an answer of the server. */
@@ -111,7 +115,7 @@ export abstract class LiveApi extends Api {
   }
 
   protected override touched(conversationId: string): void {
-    this.listeners.emit('touched', conversationId);
+    this.#listeners.emit('touched', conversationId);
   }
 }
 

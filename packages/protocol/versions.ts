@@ -36,7 +36,7 @@ export interface Deprecation {
   readonly sunset: string;
 }
 
-/** The days of each former name. The SDK has the names alone, so that its bundle is smaller. */
+/** The days of each former name. */
 export const DEPRECATIONS: Readonly<Record<(typeof FORMER)[number][0], Deprecation>> = {
   '1.2.harbor-preview.1': { since: '2026-11-23', sunset: '2027-06-30' },
   '1.3.harbor-preview.1': { since: '2026-11-26', sunset: '2027-06-30' },

@@ -28,14 +28,16 @@ export abstract class LiveTimeline<
     void handled(this.opened);
   }
 
-  /** Loads the page before the oldest message. Resolves with `hasOlder`, rejects as Client.fetch. */
+  /**
+   * Loads the page before the oldest message. Resolves with `hasOlder`, rejects as Client.fetch.
+   */
   readonly loadOlder: () => Promise<boolean> = this.via('load', ({ reader }: P) => reader);
 }
 
 /** The common part of the snapshots before anything is known. */
-export const UNREAD = {
+export const UNREAD: Omit<ThreadSnapshot, 'root'> = {
   status: 'loading',
   end: null,
   messages: [],
   hasOlder: true,
-} as const satisfies Partial<ThreadSnapshot>;
+};

@@ -49,15 +49,20 @@ export function reasonOfEnd({ code, error }: ConnectionEnd): ClientErrorReason |
   // The header of REST, or the field of an `authenticate` frame.
   const isOfAccount = error?.param === 'Service-Account' || error?.param === 'account';
   if (isOfAccount || error?.code === 'payment_required') return 'account_rejected';
-  return code in BY_CODE ? BY_CODE[code] : (BY_BAND[Math.floor(code / 100)] ?? 'network');
+  const key = code in REASONS ? code : Math.floor(code / 100);
+  return key in REASONS ? REASONS[key] : 'network';
 }
 
 /**
- * Codes whose reason is not that of their band (packages/protocol/socket/close-codes.ts). An
- * announced stop is no error here; a lost cursor is `onStale` of the subscriptions. The client
- * itself closes with 1000 to start over, with 3000 for a frame that is not JSON.
+ * The reasons by the band of a code, and by code where they are others
+ * (packages/protocol/socket/close-codes.ts). An announced stop is no error here; a lost cursor is
+ * `onStale` of the subscriptions. The client itself closes with 1000 to start over, with 3000 for a
+ * frame that is not JSON.
  */
-const BY_CODE: Readonly<Record<number, ClientErrorReason | undefined>> = {
+const REASONS: Readonly<Record<number, ClientErrorReason | undefined>> = {
+  41: 'server_busy',
+  42: 'credential_rejected',
+  44: 'protocol',
   1000: undefined,
   3000: 'protocol',
   4000: undefined,
@@ -65,10 +70,4 @@ const BY_CODE: Readonly<Record<number, ClientErrorReason | undefined>> = {
   4300: undefined,
   4401: 'version_rejected',
   4403: 'forbidden',
-};
-
-const BY_BAND: Readonly<Record<number, ClientErrorReason>> = {
-  41: 'server_busy',
-  42: 'credential_rejected',
-  44: 'protocol',
 };

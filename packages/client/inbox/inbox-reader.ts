@@ -25,7 +25,7 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
   readonly #query: InboxQuery;
   readonly #set: PartOwner<InboxSnapshot>['set'];
   readonly #rows: ListWindow<Conversation>;
-  readonly #reads: PagedReads<Conversation>;
+  readonly reads: PagedReads<Conversation>;
   readonly #summary: FollowedSummary;
   readonly #gaps: Gaps;
   readonly #ends: readonly (() => void)[];
@@ -42,10 +42,10 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
     this.#rows = new ListWindow(order === 'created' ? byCreation : byActivity);
     this.#summary = new FollowedSummary(host, {
       changed: (summary) => set({ summary }),
-      snoozeEnded: () => this.#reads.refresh(),
+      snoozeEnded: () => this.reads.refresh(),
     });
-    this.#gaps = new Gaps(host, () => this.#reads.refresh());
-    this.#reads = new PagedReads({
+    this.#gaps = new Gaps(host, () => this.reads.refresh());
+    this.reads = new PagedReads({
       host,
       pageSize,
       set,
@@ -65,12 +65,8 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
     ];
   }
 
-  loadMore(): Promise<boolean> {
-    return this.#reads.more();
-  }
-
   close(): void {
-    this.#reads.close();
+    this.reads.close();
     this.#summary.close();
     this.#gaps.close();
     for (const end of this.#ends) end();
@@ -80,7 +76,7 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
     const { event, conversation_id: id, data } = frame as EventOf;
     switch (event) {
       case 'inbox.changed':
-        if (data.conversation_ids === null) this.#reads.refresh();
+        if (data.conversation_ids === null) this.reads.refresh();
         else for (const one of data.conversation_ids) this.#mayHaveChanged(one);
         break;
       case 'inbox.updated':
@@ -110,18 +106,18 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
 
   #mayHaveChanged(id: string): void {
     if (!this.#canName) {
-      this.#reads.refresh();
+      this.reads.refresh();
       return;
     }
     this.#named.add(id);
-    this.#reads.wake();
+    this.reads.wake();
   }
 
   /** Notices activity even if `inbox.changed` was lost with the node that had to send it. */
   #receiveSummary(summary: InboxSummary): void {
     const before = this.#summary.latest;
     if (!this.#summary.receive(summary)) return;
-    if (!this.#canName) this.#reads.refresh();
+    if (!this.#canName) this.reads.refresh();
     for (const { conversation_id: id, activity_at: at } of summary.latest) {
       const known = this.#rows.get(id)?.activity_at ?? before.get(id);
       if (known === undefined || known < at) this.#mayHaveChanged(id);
@@ -139,7 +135,7 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
     for (const id of ids) this.#named.delete(id);
     try {
       const path = this.#path({ conversation_ids: ids, limit: MOST_A_READ });
-      const { found } = await this.#reads.pages(path, ids.length);
+      const { found } = await this.reads.pages(path, ids.length);
       const byId = new Map(found.map((one) => [one.id, one]));
       for (const id of ids) {
         const conversation = byId.get(id);
@@ -150,7 +146,7 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
       for (const id of ids) this.#named.add(id);
       if (lost(error).code !== 'parameter_unknown') throw error;
       this.#canName = false;
-      this.#reads.refresh();
+      this.reads.refresh();
     }
   }
 

@@ -18,7 +18,7 @@ export class Inbox extends LoadedObject<InboxSnapshot, InboxReader> {
   }
 
   /** Loads the next page. Resolves with `hasMore`, rejects as Client.fetch does. */
-  readonly loadMore: () => Promise<boolean> = this.via('loadMore');
+  readonly loadMore: () => Promise<boolean> = this.via('more', ({ reads }: InboxReader) => reads);
 }
 
 /** The snapshot before anything is known. */

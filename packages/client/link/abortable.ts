@@ -1,6 +1,6 @@
 /**
- * Settles as `begin` says, or rejects with the reason of the signal. Calls the function that `begin`
- * returns when it has settled.
+ * Settles as `begin` says, or rejects with the reason of the signal. Calls the function that
+ * `begin` returns when it has settled.
  */
 export async function abortable<T = void>(
   signal: AbortSignal,

@@ -58,6 +58,8 @@ export interface CommandAnswer {
 /** One socket: authentication, replies, heartbeats, rate limit, and its end when silent. */
 export class Connection {
   readonly transport: Transport;
+  /** The feeds that it sends, which its owner keeps; whatever else it sends is for earlier ones. */
+  readonly sending: Set<object> = new Set();
   readonly #options: ConnectionOptions;
   readonly #socket: SocketLike;
   readonly #replies = new Map<string, (answer: CommandAnswer) => void>();

@@ -13,14 +13,11 @@ export class Credential {
 
   /** Throws TypeError if both or neither are given, or if the token is malformed. */
   constructor(token: string | undefined, getToken: Source | undefined, timing: Pick<Timing, 'after'>) {
-    if ((token === undefined) === (getToken === undefined)) {
-      throw new TypeError('Give token or getToken.');
+    this.renewable = typeof getToken === 'function';
+    if (this.renewable === (token !== undefined)) {
+      throw new TypeError('Give token, or getToken as a function.');
     }
-    if (getToken !== undefined && typeof getToken !== 'function') {
-      throw new TypeError('getToken must be a function.');
-    }
-    this.renewable = getToken !== undefined;
-    this.#token = getToken === undefined ? requireToken(token) : undefined;
+    this.#token = this.renewable ? undefined : requireToken(token);
     this.#ask = () => askSource('token_source', getToken!, requireToken, timing);
   }
 
@@ -49,8 +46,13 @@ export class Credential {
   }
 }
 
+/** Returns whether a value is a text of ASCII without blanks, as headers have it. */
+export function isVisible(value: unknown): value is string {
+  return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value);
+}
+
 /** Checks the characters, because fetch throws for characters that no header may have. */
 function requireToken(token: unknown): string {
-  if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token;
+  if (isVisible(token)) return token;
   throw new TypeError(`The token is no string, is empty or has blanks: ${typeof token}.`);
 }

@@ -3,18 +3,8 @@
  * numbers, so that applications ship a table of digits.
  */
 
-/** From OPEN to RISE there is a current connection, elsewhere none. */
-export type LinkState =
-  | typeof DOWN
-  | typeof DIAL
-  | typeof WAIT
-  | typeof HELD
-  | typeof OPEN
-  | typeof TOLD
-  | typeof STAY
-  | typeof MOVE
-  | typeof RISE
-  | typeof OVER;
+/** One of the states below. From OPEN to RISE there is a current connection, elsewhere none. */
+export type LinkState = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9;
 
 /** Nothing is planned: before the first try, and at the moment when a try has ended. */
 export const DOWN = 0;
@@ -37,17 +27,8 @@ export const RISE = 8;
 /** Closed for good. */
 export const OVER = 9;
 
-export type LinkEvent =
-  | typeof NEXT
-  | typeof PAUSE
-  | typeof BID
-  | typeof DUE
-  | typeof WAKE
-  | typeof CLIMB
-  | typeof READY
-  | typeof FAILED
-  | typeof LOST
-  | typeof CLOSE;
+/** One of the events below. */
+export type LinkEvent = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9;
 
 /** A try is due at once. */
 export const NEXT = 0;
@@ -120,20 +101,7 @@ export const RELAY: LinkMove = 20 + DIAL;
 /** Ends everything. */
 const SHUTS: LinkMove = 10 + OVER;
 
-type Row = readonly [
-  next: LinkMove,
-  pause: LinkMove,
-  bid: LinkMove,
-  due: LinkMove,
-  wake: LinkMove,
-  climb: LinkMove,
-  ready: LinkMove,
-  failed: LinkMove,
-  lost: LinkMove,
-  close: LinkMove,
-];
-
-export const LINK_TABLE: Readonly<Record<LinkState, Row>> = [
+export const LINK_TABLE: Readonly<Record<LinkState, Readonly<Record<LinkEvent, LinkMove>>>> = [
   //         NEXT   PAUSE  BID    DUE    WAKE   CLIMB  READY  FAILED LOST   CLOSE
   /* DOWN */ [TRIES, WAITS, HOLDS, AWAKE, KEEPS, ALONE, QUIET, QUIET, ALONE, SHUTS],
   /* DIAL */ [FIXED, FIXED, FIXED, AWAKE, KEEPS, ALONE, OPENS, FALLS, ALONE, SHUTS],

@@ -1,7 +1,7 @@
 import type { List } from '@parley/protocol/lists.ts';
 import { attached, type FollowHost } from '../live/follow-host.ts';
 import type { Loading } from '../live/loaded-object.ts';
-import { Deferred } from '../timing/deferred.ts';
+import { type Deferred, deferred } from '../timing/deferred.ts';
 import type { ListWindow } from './list-window.ts';
 import { ReadLoop } from './read-loop.ts';
 
@@ -65,7 +65,7 @@ export class PagedReads<T extends { readonly id: string }> {
   /** Reads the next page. Resolves with whether there are more, rejects as Client.fetch does. */
   more(): Promise<boolean> {
     if (this.#more !== undefined) return this.#more.promise;
-    const more = new Deferred<boolean>();
+    const more = deferred<boolean>();
     this.#more = more;
     this.#loop.wake(true);
     return more.promise;

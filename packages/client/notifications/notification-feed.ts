@@ -23,7 +23,7 @@ export class NotificationFeed implements LoadedPart<NotificationsSnapshot> {
   readonly #query: NotificationQuery;
   readonly #set: PartOwner<NotificationsSnapshot>['set'];
   readonly #rows = new ListWindow<Notification>(({ created_at, id }) => `${created_at} ${id}`);
-  readonly #reads: PagedReads<Notification>;
+  readonly reads: PagedReads<Notification>;
   readonly #counts: ReadLoop;
   readonly #ends: readonly (() => void)[];
   /** Whether everything since the last whole read arrives as events, after breaks too. */
@@ -34,7 +34,7 @@ export class NotificationFeed implements LoadedPart<NotificationsSnapshot> {
     this.#host = host;
     this.#query = query;
     this.#set = set;
-    this.#reads = new PagedReads({
+    this.reads = new PagedReads({
       host,
       pageSize,
       set,
@@ -63,28 +63,13 @@ export class NotificationFeed implements LoadedPart<NotificationsSnapshot> {
       }),
       host.actors.onLearned((id) => this.#learned(id)),
       host.onState((state) => {
-        if (state === 'live' && !this.#isFollowed) this.#reads.refresh();
+        if (state === 'live' && !this.#isFollowed) this.reads.refresh();
       }),
     ];
   }
 
-  loadMore(): Promise<boolean> {
-    return this.#reads.more();
-  }
-
-  markSeen(id: string): Promise<Notification> {
-    return this.#mark(id, 'see');
-  }
-
-  markRead(id: string): Promise<Notification> {
-    return this.#mark(id, 'read');
-  }
-
-  dismiss(id: string): Promise<Notification> {
-    return this.#mark(id, 'dismiss');
-  }
-
-  async #mark(id: string, move: 'see' | 'read' | 'dismiss'): Promise<Notification> {
+  /** Marks one, and shows the answer. */
+  async mark(id: string, move: 'see' | 'read' | 'dismiss'): Promise<Notification> {
     const path = `${PATH}/${encodeURIComponent(id)}/actions/${move}`;
     const notification = await this.#host.fetch<Notification>(path, { method: 'POST', body: {} });
     this.#receive(notification);
@@ -95,7 +80,7 @@ export class NotificationFeed implements LoadedPart<NotificationsSnapshot> {
   async markAll(status: MarkAllStatus): Promise<NotificationSummary> {
     const path = `${PATH}/actions/mark-all`;
     const summary = await this.#host.fetch<NotificationSummary>(path, { method: 'POST', body: { status } });
-    this.#reads.refresh();
+    this.reads.refresh();
     return summary;
   }
 
@@ -106,7 +91,7 @@ export class NotificationFeed implements LoadedPart<NotificationsSnapshot> {
   }
 
   close(): void {
-    this.#reads.close();
+    this.reads.close();
     this.#counts.close();
     for (const end of this.#ends) end();
   }
@@ -136,7 +121,7 @@ export class NotificationFeed implements LoadedPart<NotificationsSnapshot> {
   }
 
   #changed(): void {
-    if (this.#reads.isUnread) return;
+    if (this.reads.isUnread) return;
     const { items: notifications, next } = this.#rows;
     this.#set({ status: 'ready', error: null, notifications, hasMore: next !== null });
   }

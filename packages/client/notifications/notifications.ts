@@ -10,6 +10,8 @@ import type { NotificationFeed } from './notification-feed.ts';
 
 /** The caller's own notifications, which stay up to date on every device. */
 export class Notifications extends LoadedObject<NotificationsSnapshot, NotificationFeed> {
+  readonly #mark = this.via('mark');
+
   /** Use Client.notifications. */
   constructor(host: FollowHost, query: NotificationQuery) {
     super(NOTHING, host, async ({ set }) => {
@@ -19,16 +21,16 @@ export class Notifications extends LoadedObject<NotificationsSnapshot, Notificat
   }
 
   /** Loads the next page. Resolves with `hasMore`, rejects as Client.fetch does. */
-  readonly loadMore: () => Promise<boolean> = this.via('loadMore');
+  readonly loadMore: () => Promise<boolean> = this.via('more', ({ reads }: NotificationFeed) => reads);
 
   /** Marks one as shown in the list. Rejects as Client.fetch does, as the other marks do. */
-  readonly markSeen: (id: string) => Promise<Notification> = this.via('markSeen');
+  readonly markSeen: (id: string) => Promise<Notification> = (id) => this.#mark(id, 'see');
 
   /** Marks one as opened. */
-  readonly markRead: (id: string) => Promise<Notification> = this.via('markRead');
+  readonly markRead: (id: string) => Promise<Notification> = (id) => this.#mark(id, 'read');
 
   /** Puts one away for good. */
-  readonly dismiss: (id: string) => Promise<Notification> = this.via('dismiss');
+  readonly dismiss: (id: string) => Promise<Notification> = (id) => this.#mark(id, 'dismiss');
 
   /** Brings all notifications of the caller to this status, loaded or not. */
   readonly markAll: (status: MarkAllStatus) => Promise<NotificationSummary> = this.via('markAll');

@@ -50,7 +50,6 @@ export class Outbox {
   readonly #queues = new Map<string, SerialQueue>();
   /** Why each message was refused; undefined while it is to be sent. */
   readonly #messages = new Map<OutgoingMessage, Error | undefined>();
-  #isCounting = false;
 
   constructor(host: OutboxHost) {
     this.host = host;
@@ -111,15 +110,8 @@ export class Outbox {
 
   protected each({ conversation_id }: OutgoingMessage, run: (follower: OutboxFollower) => void): void {
     for (const follower of this.#followers.get(conversation_id) ?? []) run(follower);
-    this.#countSoon();
-  }
-
-  /** Reports the count once for all changes of a moment. */
-  #countSoon(): void {
-    if (this.#isCounting) return;
-    this.#isCounting = true;
+    // Behind all changes of the moment.
     queueMicrotask(() => {
-      this.#isCounting = false;
       this.host.unsent([...this.all()].filter(([, error]) => error === undefined).length);
     });
   }

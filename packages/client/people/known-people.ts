@@ -69,7 +69,7 @@ export class KnownPeople {
     if (typeof value !== 'object' || value === null) return;
     const { object } = value as { readonly object?: unknown };
     if (object === 'actor') this.learn(value as Actor);
-    else if (object === 'person') this.learn(actorOfPerson(value as Person));
+    else if (object === 'person') this.learn(actorOf(value as Person));
     else if (object === 'messaging_group') this.#learnGroup(value as MessagingGroup);
     for (const part of Object.values(value)) if (typeof part === 'object') this.learnFrom(part);
   }
@@ -86,8 +86,7 @@ export class KnownPeople {
   #learnGroup({ actor_id: id, name, avatar_url }: MessagingGroup): void {
     // Versions before 1.2.harbor do not say which actor it is.
     if (id === undefined) return;
-    const avatar = avatar_url ?? null;
-    this.learn({ id, object: 'actor', type: 'group', name, handle: null, avatar_url: avatar, role: null });
+    this.learn(actorOf({ id, type: 'group', name, avatar_url: avatar_url ?? null }));
   }
 
   async #ask(ids: readonly string[]): Promise<void> {
@@ -100,7 +99,14 @@ export class KnownPeople {
   }
 }
 
-function actorOfPerson({ id, type, name, handle, avatar_url }: Person): Actor {
+/** Returns an actor without a role, and of no name, handle or picture unless they are given. */
+export function actorOf({
+  id,
+  type,
+  name = null,
+  handle = null,
+  avatar_url = null,
+}: Pick<Actor, 'id' | 'type'> & Partial<Pick<Actor, 'name' | 'handle' | 'avatar_url'>>): Actor {
   return { id, object: 'actor', type, name, handle, avatar_url, role: null };
 }
 

@@ -17,7 +17,7 @@ import type { UploadHost } from './upload.ts';
 import type { XhrConstructor } from './xhr.ts';
 
 export interface RestOptions extends Server {
-  /** Undefined for the platform's own. */
+  /** Undefined where the platform has none. */
   readonly XMLHttpRequest: XhrConstructor | undefined;
 }
 

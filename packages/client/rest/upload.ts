@@ -27,7 +27,7 @@ export interface UploadProgress {
 }
 
 export interface UploadHost {
-  /** Reports progress, unlike fetch. The platform's own by default, which Node does not have. */
+  /** Reports progress, unlike fetch. Node has none. */
   readonly XMLHttpRequest: XhrConstructor | undefined;
   readonly platformFetch: typeof fetch;
   readonly fetch: Fetch;
@@ -66,11 +66,10 @@ export interface Put {
 
 /** Sends bytes to a requested URL. */
 export async function put(
-  { XMLHttpRequest, platformFetch }: Pick<UploadHost, 'XMLHttpRequest' | 'platformFetch'>,
+  { XMLHttpRequest: Request, platformFetch }: Pick<UploadHost, 'XMLHttpRequest' | 'platformFetch'>,
   bytes: Blob,
   { signal, target: request, progress }: Put,
 ): Promise<UploadUrl> {
-  const Request = XMLHttpRequest ?? PLATFORM.XMLHttpRequest;
   for (let tries = 1; ; tries++) {
     signal.throwIfAborted();
     const target = await request();
@@ -127,5 +126,3 @@ function putByXhr(
 const MOST_TRIES = 3;
 /** The next URL is of the cell that has the account now. */
 const ACCOUNT_MOVED = 421;
-
-const PLATFORM: { readonly XMLHttpRequest?: XhrConstructor } = globalThis as object;

@@ -4,7 +4,6 @@ export interface XhrLike {
   readonly upload: { onprogress: ((event: { readonly loaded: number }) => void) | null };
   onload: (() => void) | null;
   onerror: (() => void) | null;
-  onabort: (() => void) | null;
   open(method: string, url: string): void;
   setRequestHeader(name: string, value: string): void;
   send(body: Blob): void;

@@ -4,7 +4,7 @@ import { clientError } from '../errors/client-error.ts';
 import { ParleyError } from '../errors/parley-error.ts';
 import { type CallOptions, within } from '../link/call-scope.ts';
 import { Outbox, type OutboxHost, type OutgoingMessage, show } from '../outbox/outbox.ts';
-import { Deferred } from '../timing/deferred.ts';
+import { type Deferred, deferred } from '../timing/deferred.ts';
 import {
   errorOf,
   failureOf,
@@ -40,7 +40,7 @@ export class KeptOutbox extends Outbox {
   readonly #settled = new Set<string>();
   readonly #peers: OutboxPeers | undefined;
   /** Settled once the caller is known, or never will be. */
-  readonly #identified = new Deferred<void>();
+  readonly #identified = deferred<void>();
   #isIdentified = false;
   /** Undefined once it must not be used. */
   #store: OutboxRecords | undefined;
@@ -68,7 +68,7 @@ export class KeptOutbox extends Outbox {
       isKept = false;
       await this.#tried(() => store?.remove(key));
     }
-    const done = new Deferred<ChatMessage>();
+    const done = deferred<ChatMessage>();
     this.#settled.delete(key);
     this.#entries.delete(key);
     this.#entries.set(key, { record, isKept });

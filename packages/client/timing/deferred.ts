@@ -1,21 +1,13 @@
 /** A promise that is settled from outside. */
-export class Deferred<T> {
+export interface Deferred<T> {
   readonly promise: Promise<T>;
-  #resolve: (value: T | Promise<T>) => void = () => {};
-  #reject: (error: Error) => void = () => {};
+  readonly resolve: (value: T | Promise<T>) => void;
+  readonly reject: (error: Error) => void;
+}
 
-  constructor() {
-    this.promise = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-  }
-
-  resolve(value: T | Promise<T>): void {
-    this.#resolve(value);
-  }
-
-  reject(error: Error): void {
-    this.#reject(error);
-  }
+/** Returns a new one. Platforms of ES2022 lack Promise.withResolvers. */
+export function deferred<T>(): Deferred<T> {
+  let [resolve, reject]: [Deferred<T>['resolve'], Deferred<T>['reject']] = [() => {}, () => {}];
+  const promise = new Promise<T>((...both) => ([resolve, reject] = both));
+  return { promise, resolve, reject };
 }

@@ -2,6 +2,7 @@ import type { PresenceStatus } from '@parley/protocol/resources/activity.ts';
 import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
 import type { EventOf } from '@parley/protocol/socket/event-data.ts';
+import { actorOf } from '../../people/known-people.ts';
 import { handled } from '../../timing/serial-queue.ts';
 import type { ReadPosition } from './conversation-snapshot.ts';
 import type { ViewCore } from './view-core.ts';
@@ -146,10 +147,7 @@ export class Activity {
 
   /** Returns an actor without a name until it is known. */
   #actorOf(id: string): Actor {
-    const known = this.#core.host.actors.get(id);
-    return (
-      known ?? { id, object: 'actor', type: 'user', name: null, handle: null, avatar_url: null, role: null }
-    );
+    return this.#core.host.actors.get(id) ?? actorOf({ id, type: 'user' });
   }
 }
 

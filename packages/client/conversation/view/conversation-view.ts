@@ -13,7 +13,7 @@ import type { PartOwner } from '../../live/loaded-object.ts';
 import type { ParticipantChange } from '../../rest/conversations.ts';
 import { conversationPath, messagePath, WHOLE } from '../../rest/paths.ts';
 import type { AttachmentInput, UploadOptions } from '../../rest/upload.ts';
-import { Deferred } from '../../timing/deferred.ts';
+import { deferred } from '../../timing/deferred.ts';
 import type { ConversationHost } from '../conversation-host.ts';
 import type { TimelinePart } from '../live-timeline.ts';
 import { Activity } from './activity.ts';
@@ -53,7 +53,7 @@ export class ConversationView implements ViewCore, TimelinePart<ConversationSnap
   readonly opened: Promise<void>;
   readonly timeline: Timeline;
   readonly pending: PendingChanges<SentMessage>;
-  readonly #begun = new Deferred<void>();
+  readonly #begun = deferred<void>();
   readonly sending: Sending;
   readonly changes: ShownAtOnce;
   readonly activity: Activity;
@@ -282,14 +282,10 @@ export class ConversationView implements ViewCore, TimelinePart<ConversationSnap
   }
 
   #newTimeline(changed: () => void, rootId: string | null = null): Timeline {
-    const host = {
-      actor: () => this.host.actor(),
-      readThrough: () => (this.#position === null ? Infinity : (this.#position ?? 0)),
-      pending: this.pending,
-      quoteOf: (id: string, given: ChatMessage | null) => this.#quotes.of(id, given),
-      changed,
-    };
-    return new Timeline(host, rootId);
+    const { actor } = this.host;
+    const readThrough = () => (this.#position === null ? Infinity : (this.#position ?? 0));
+    const quoteOf: ViewCore['quoteOf'] = (...quote) => this.#quotes.of(...quote);
+    return new Timeline({ actor, readThrough, pending: this.pending, quoteOf, changed }, rootId);
   }
 
   #receive(message: Message): void {

@@ -15,9 +15,7 @@ export class Sending {
   readonly #core: SendingCore;
   readonly #outbox: Outbox;
   readonly #unfollow: () => void;
-  /** The uploaded pictures of messages that are not sent yet, by their keys. */
-  readonly #files = new Map<string, Blob>();
-  /** The URLs of their previews. */
+  /** The URLs of the uploaded pictures of messages that are not sent yet, by their keys. */
   readonly #previews = new Map<string, string>();
 
   constructor(core: SendingCore) {
@@ -63,7 +61,8 @@ export class Sending {
   /** Remembers a file for the preview of a message that has it. */
   uploaded({ kind, s3_key }: AttachmentInput, file: Blob): void {
     // Only a page can show it.
-    if (kind === 'image' && s3_key !== undefined && 'document' in globalThis) this.#files.set(s3_key, file);
+    if (kind !== 'image' || s3_key === undefined || !('document' in globalThis)) return;
+    this.#previews.set(s3_key, URL.createObjectURL(file));
   }
 
   /** Drops the previews; pending messages are still sent. */
@@ -71,17 +70,17 @@ export class Sending {
     this.#unfollow();
     for (const url of this.#previews.values()) URL.revokeObjectURL(url);
     this.#previews.clear();
-    this.#files.clear();
   }
 
   #show({ key, request, created_at }: OutgoingMessage): void {
-    const isSent = (one: TimelineMessage) => one.delivery === 'sent' && one.client_message_id === key;
-    if (this.#shown(key)?.delivery === 'sent' || this.#core.timeline.messages.some(isSent)) return;
+    const isSent = (one: TimelineMessage) =>
+      one.delivery === 'sent' && (one.key === key || one.client_message_id === key);
+    if (this.#core.timeline.messages.some(isSent)) return;
     const echo = localMessage(key, request, {
       sender: this.#core.host.actor(),
       created_at,
       reply_to: request.reply_to_message_id ? this.#core.quoteOf(request.reply_to_message_id, null) : null,
-      previewOf: (s3Key) => this.#previewOf(s3Key),
+      previewOf: (s3Key) => this.#previews.get(s3Key) ?? null,
     });
     this.#core.each((timeline) => timeline.echo(echo));
   }
@@ -98,21 +97,12 @@ export class Sending {
     return message;
   }
 
-  #previewOf(s3Key: string): string | null {
-    const file = this.#files.get(s3Key);
-    if (file === undefined) return null;
-    const url = this.#previews.get(s3Key) ?? URL.createObjectURL(file);
-    this.#previews.set(s3Key, url);
-    return url;
-  }
-
   /** Drops previews. Browsers show a drawn image until the next one is loaded. */
   #forget({ attachments = [] }: SendMessageBody): void {
     for (const { s3_key = '' } of attachments) {
       const url = this.#previews.get(s3_key);
       if (url !== undefined) URL.revokeObjectURL(url);
       this.#previews.delete(s3_key);
-      this.#files.delete(s3_key);
     }
   }
 }

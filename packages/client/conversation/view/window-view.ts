@@ -48,7 +48,7 @@ export class WindowView extends TimelineView<WindowSnapshot> {
       if (reader.isClosed || !this.#hasNewer) return false;
       await timeline.load(async () => {
         const after = timeline.last?.sequence ?? 0;
-        const path = await this.#list('after', after, this.#options.pageSize);
+        const path = this.#list('after', after, this.#options.pageSize);
         const { data, page_info } = await this.#core.host.fetch<List<ChatMessage>>(path);
         timeline.takesThrough = Math.max(after, data.at(-1)?.sequence ?? 0);
         if (page_info.next_page_url === null) this.#join();
@@ -70,7 +70,7 @@ export class WindowView extends TimelineView<WindowSnapshot> {
     return this.#list('around', number, limit);
   }
 
-  async #list(side: 'around' | 'before' | 'after', number: number, limit: number): Promise<string> {
+  #list(side: 'around' | 'before' | 'after', number: number, limit: number): string {
     const { path } = this.#core;
     return `${path}/messages?${side}_sequence=${number}&limit=${limit}&${this.#options.shown}`;
   }

@@ -9,8 +9,9 @@ import type { ConnectionEnd } from '../../errors/connection-end.ts';
 import { lost } from '../../errors/parley-error.ts';
 import { Listeners } from '../../events/client-events.ts';
 import { conversationPath } from '../../rest/paths.ts';
+import { handled } from '../../timing/serial-queue.ts';
+import { abortable } from '../abortable.ts';
 import { FIRST_FRAME_MS, type SocketLike } from '../connection.ts';
-import { Pauses } from '../pauses.ts';
 import { answerOf, requestHeaders, type Server } from '../server.ts';
 import type { Transport } from '../transport.ts';
 import { dataOf } from './event-stream.ts';
@@ -46,7 +47,6 @@ type SocketEvents = {
  */
 export class HttpSocket implements SocketLike {
   readonly #options: HttpSocketOptions;
-  readonly #pauses: Pauses;
   readonly #listeners = new Listeners<SocketEvents>();
   /** The last number that arrived, by conversation that the server sends. */
   readonly #followed = new Map<string, number>();
@@ -74,7 +74,6 @@ export class HttpSocket implements SocketLike {
 
   constructor(options: HttpSocketOptions) {
     this.#options = options;
-    this.#pauses = new Pauses(options.timing);
     this.#token = options.token;
     this.#open();
   }
@@ -179,8 +178,8 @@ export class HttpSocket implements SocketLike {
   /** Rejects if a request fails. */
   async #poll(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const apart = this.#pauses.wait({ leastMs: 0, ms: APART_MS }, signal);
-      apart.catch(() => {});
+      const apart = abortable(signal, (resolve) => this.#options.timing.after(APART_MS, resolve));
+      void handled(apart);
       // Pending requests need an answer at once, even if nothing was missed.
       const wait_ms = this.#cursor === undefined || this.#unsettled.size > 0 ? 0 : POLL_MS;
       const response = await this.#post('poll', { wait_ms }, signal);
