@@ -2,6 +2,7 @@ import { ParleyProvider } from '@parley/client/react';
 import type { VisitorSession, WidgetPublic } from '@parley/protocol/resources/widget.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useResource } from '@parley/ui/hooks/resource.ts';
+import { useKeys } from '@parley/ui/hooks/use-keys.ts';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { Chat } from './chat/chat.tsx';
@@ -69,14 +70,9 @@ function OpenFrame({ widget, host, language, confirmation }: OpenFrameProps) {
         focus: () => document.querySelector('textarea')?.focus(),
       });
   }, [host, identity]);
-  useEffect(() => {
-    if (host === null) return;
-    const press = (event: KeyboardEvent) => {
-      if (!event.defaultPrevented && pressedKey(event) === 'Escape') host.close();
-    };
-    document.addEventListener('keydown', press);
-    return () => document.removeEventListener('keydown', press);
-  }, [host]);
+  useKeys((event) => {
+    if (!event.defaultPrevented && pressedKey(event) === 'Escape') host?.close();
+  });
   useLayoutEffect(() => {
     const { style } = document.documentElement;
     for (const scheme of ['light', 'dark'] as const) {

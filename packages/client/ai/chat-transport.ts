@@ -6,6 +6,7 @@ import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 import type { Client } from '../client.ts';
 import { ParleyError } from '../errors/parley-error.ts';
 import { queryOf } from '../rest/pages.ts';
+import { conversationPath } from '../rest/paths.ts';
 import { RunChunks } from './run-chunks.ts';
 import { runStream } from './run-stream.ts';
 import { isStartedBy, startedRun } from './started-run.ts';
@@ -66,7 +67,9 @@ export class ParleyChatTransport<M extends UIMessage = UIMessage> implements Cha
    */
   async messages(chatId: string): Promise<M[]> {
     const query = queryOf({ limit: 100, include: ['sender', 'attachments'] });
-    const { data } = await this.#client.fetch<List<ChatMessage>>(`${messagesOf(chatId)}${query}`);
+    const { data } = await this.#client.fetch<List<ChatMessage>>(
+      conversationPath(chatId, `/messages${query}`),
+    );
     const inOrder = [...data].sort((a, b) => (a.sequence ?? 0) - (b.sequence ?? 0));
     const [writing] = inOrder.filter(({ streaming_state }) => streaming_state === 'streaming').slice(-1);
     const last = inOrder.at(-1);
@@ -220,10 +223,6 @@ export class ParleyChatTransport<M extends UIMessage = UIMessage> implements Cha
     const path = `/v1/ai/runs/${encodeURIComponent(runId)}/actions/${action}`;
     return this.#client.fetch<AgentRun>(path, { method: 'POST', body });
   }
-}
-
-function messagesOf(conversationId: string): string {
-  return `/v1/messaging/conversations/${encodeURIComponent(conversationId)}/messages`;
 }
 
 function cannot(message: string): ParleyError {

@@ -1,14 +1,8 @@
-import { LoadedObject, type LoadedPart, type PartOwner } from '../live/loaded-object.ts';
+import { LoadedObject, type PartOwner } from '../live/loaded-object.ts';
 import { handled } from '../timing/serial-queue.ts';
 import type { Timing } from '../timing/timing.ts';
 import type { ThreadEvents, ThreadSnapshot } from './view/conversation-snapshot.ts';
-import type { TimelineReader } from './view/timeline-reader.ts';
-
-/** The loaded part of a LiveTimeline. */
-export interface TimelinePart<Snapshot extends object> extends LoadedPart<Snapshot> {
-  readonly opened: Promise<void>;
-  readonly reader: TimelineReader;
-}
+import type { TimelinePart } from './view/timeline-view.ts';
 
 /** Messages in their order: the newest or the middle ones, and older ones on request. */
 export abstract class LiveTimeline<

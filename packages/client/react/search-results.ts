@@ -45,7 +45,7 @@ export class SearchResults extends LiveObject<SearchSnapshot> {
       this.#set({ status: 'ready', error: null, hits, hasMore: page?.page_info.has_next_page ?? false });
     } catch (cause) {
       this.#pages = undefined;
-      this.#set({ ...this.#state, status: 'error', error: lost(cause) });
+      this.#set({ status: 'error', error: lost(cause) });
     }
     return this.#state.hasMore;
   }
@@ -59,10 +59,8 @@ export class SearchResults extends LiveObject<SearchSnapshot> {
     return this.#state;
   }
 
-  #set(state: SearchSnapshot): void {
-    if (this.#isClosed) return;
-    this.#state = state;
-    this.changed('status', 'error', 'hits', 'hasMore');
+  #set(values: Partial<SearchSnapshot>): void {
+    if (!this.#isClosed) this.#state = this.merged(this.#state, values);
   }
 }
 

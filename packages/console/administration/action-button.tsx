@@ -1,35 +1,40 @@
 import { Button } from '@parley/ui/elements/button.tsx';
+import { useAction } from '@parley/ui/feedback/action.ts';
 import type { JsonSchema } from '@parley/ui/form/json-schema.ts';
 import { SchemaForm } from '@parley/ui/form/schema-form.tsx';
 import { shapeOf } from '@parley/ui/form/shape.ts';
 import { Dialog } from '@parley/ui/overlays/dialog.tsx';
-import { useMemo, useRef, useState } from 'preact/hooks';
-import { useSignedIn } from '../session/session-context.tsx';
+import { useMemo, useState } from 'preact/hooks';
 import type { Operation } from './api-document.ts';
-import { specialFields } from './choices.ts';
-import { type PageProps, secretOf } from './page.ts';
+import { secretOf, usePage } from './page.ts';
 import type { Action, Item } from './section.ts';
 import { useAdministration } from './use-administration.ts';
 
-export interface ActionButtonProps extends Pick<PageProps, 'show' | 'open'> {
+export interface ActionButtonProps {
   readonly action: Action;
   /** Ids for the path; the button asks for an absent one. */
   readonly ids: readonly string[];
-  readonly onDone: () => void;
+  /** The name of the resource, for a secret of it. */
+  readonly of?: string;
+  readonly onDone?: () => void;
 }
 
 /** The button of an action, if it is offered to the caller. */
-export function ActionButton({ action, ...props }: ActionButtonProps) {
-  const { offered } = useAdministration();
-  const operation = offered(action.operation);
-  return operation === undefined ? null : <OfferedAction {...props} action={action} operation={operation} />;
+export function ActionButton(props: ActionButtonProps) {
+  const operation = useAdministration().offered(props.action.operation);
+  return operation === undefined ? null : <OfferedAction {...props} operation={operation} />;
 }
 
-function OfferedAction({ action, operation, ids, show, open, onDone }: ActionButtonProps & OfOperation) {
-  const { api, call } = useAdministration();
+interface OfferedActionProps extends ActionButtonProps {
+  readonly operation: Operation;
+}
+
+function OfferedAction({ action, operation, ids, of, onDone }: OfferedActionProps) {
+  const { api, call, special } = useAdministration();
+  const { show, open } = usePage();
   const { label, warning, isDanger = false, secret, shownIn, removes = false } = action;
   const [isOpen, setOpen] = useState(false);
-  const underWay = useRef(false);
+  const pressed = useAction();
   const { shape, asked } = useMemo(() => {
     const { asked, ...schema } = formOf(operation, ids.length, api.resolve);
     return { shape: shapeOf(schema, api.resolve), asked };
@@ -45,25 +50,15 @@ function OfferedAction({ action, operation, ids, show, open, onDone }: ActionBut
     )) as Item;
     setOpen(false);
     const target = removes ? '' : shownIn === undefined ? undefined : answer.id;
-    show(`${label}: done.`, { secret: secretOf(answer, secret), at: target, isGone: removes });
+    const shown = { secret: secretOf(answer, secret), at: target, isGone: removes };
+    show(`${label}: done.`, { ...shown, ...(of !== undefined && { of }) });
     if (removes) open();
     else if (shownIn !== undefined) open(answer.id, shownIn);
-    else onDone();
+    else onDone?.();
   };
-  const press = async () => {
-    if (warning !== undefined || hasFields) {
-      setOpen(true);
-      return;
-    }
-    if (underWay.current) return;
-    underWay.current = true;
-    try {
-      await run({});
-    } catch (error) {
-      show((error as Error).message);
-    } finally {
-      underWay.current = false;
-    }
+  const press = () => {
+    if (warning !== undefined || hasFields) setOpen(true);
+    else void pressed.run(() => run({}).catch(({ message }: Error) => show(message)));
   };
   return (
     <>
@@ -72,47 +67,19 @@ function OfferedAction({ action, operation, ids, show, open, onDone }: ActionBut
       </Button>
       {isOpen && (
         <Dialog title={label} onClose={() => setOpen(false)}>
-          <ActionForm
+          <SchemaForm
             shape={shape}
-            action={action}
-            warning={warning}
+            submitLabel={label}
             isDanger={isDanger}
-            run={run}
+            special={special}
+            onSubmit={run}
             onCancel={() => setOpen(false)}
-          />
+          >
+            {warning !== undefined && <p>{warning}</p>}
+          </SchemaForm>
         </Dialog>
       )}
     </>
-  );
-}
-
-interface OfOperation {
-  readonly operation: Operation;
-}
-
-interface ActionFormProps {
-  readonly shape: ReturnType<typeof shapeOf>;
-  readonly action: Action;
-  readonly warning: string | undefined;
-  readonly isDanger: boolean;
-  readonly run: (body: object) => Promise<void>;
-  readonly onCancel: () => void;
-}
-
-function ActionForm({ shape, action, warning, isDanger, run, onCancel }: ActionFormProps) {
-  const { client } = useSignedIn();
-  const administration = useAdministration();
-  return (
-    <SchemaForm
-      shape={shape}
-      submitLabel={action.label}
-      isDanger={isDanger}
-      special={specialFields(administration, client)}
-      onSubmit={run}
-      onCancel={onCancel}
-    >
-      {warning !== undefined && <p>{warning}</p>}
-    </SchemaForm>
   );
 }
 

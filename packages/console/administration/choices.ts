@@ -4,9 +4,11 @@ import type { Choice } from '@parley/ui/choices/choice-line.tsx';
 import type { Choices } from '@parley/ui/choices/combobox.tsx';
 import type { Special } from '@parley/ui/form/form-context.ts';
 import type { JsonSchema } from '@parley/ui/form/json-schema.ts';
-import { filled } from './api-document.ts';
+import { filled, type Operation } from './api-document.ts';
 import type { Item } from './section.ts';
-import type { Administration } from './use-administration.ts';
+
+/** Returns the operation if the caller may call it. */
+type Offered = (id: string | undefined) => Operation | undefined;
 
 /** The source of the ids of a kind of resource. */
 interface Source {
@@ -57,7 +59,7 @@ const KINDS_BY_NAME: Readonly<Record<string, readonly string[]>> = {
 const KINDS_OF_ACTOR = ['user', 'agent', 'customer'];
 
 /** Returns the replacement of a text field: a search among resources, or a picture to upload. */
-export function specialFields(administration: Administration, client: Client) {
+export function specialFields(offered: Offered, client: Client) {
   return (name: string, schema: JsonSchema): Special | undefined => {
     if (name === 'avatar_s3_key') {
       return {
@@ -67,7 +69,7 @@ export function specialFields(administration: Administration, client: Client) {
       };
     }
     const kinds = KINDS_BY_NAME[name] ?? schema['x-id-of']?.flatMap(withActors);
-    const choices = kinds && choicesOf(administration, client, kinds);
+    const choices = kinds && choicesOf(offered, client, kinds);
     return choices && { kind: 'choices', ...choices };
   };
 }
@@ -79,11 +81,7 @@ function withActors(kind: string): readonly string[] {
 }
 
 /** Returns undefined where the caller may list none of the kinds. */
-function choicesOf(
-  { offered }: Administration,
-  client: Client,
-  kinds: readonly string[],
-): Choices | undefined {
+function choicesOf(offered: Offered, client: Client, kinds: readonly string[]): Choices | undefined {
   const sources = [...new Set(kinds)].flatMap((kind) => {
     const source = SOURCES[kind];
     const list = offered(source?.list);

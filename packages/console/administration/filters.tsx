@@ -4,9 +4,7 @@ import { withoutNull } from '@parley/ui/form/json-schema.ts';
 import { labelOf, sentenceOf } from '@parley/ui/form/labels.ts';
 import { useEvent } from '@parley/ui/hooks/use-event.ts';
 import { useEffect, useId, useState } from 'preact/hooks';
-import { useSignedIn } from '../session/session-context.tsx';
 import type { Operation, Parameter } from './api-document.ts';
-import { specialFields } from './choices.ts';
 import { useAdministration } from './use-administration.ts';
 
 /** The query of a list by the names of its parameters; empty texts are left out. */
@@ -50,11 +48,10 @@ interface FilterProps {
 
 function Filter({ parameter: { name, schema }, value, onValue }: FilterProps) {
   const id = useId();
-  const { client } = useSignedIn();
-  const administration = useAdministration();
-  const { schema: one } = withoutNull(schema.items ?? schema, administration.api.resolve);
+  const { api, special: specialOf } = useAdministration();
+  const { schema: one } = withoutNull(schema.items ?? schema, api.resolve);
   const label = name === WORDS ? 'Search' : labelOf(name.replace('[]', ''));
-  const special = specialFields(administration, client)(name, one);
+  const special = specialOf(name, one);
   return (
     <div class="filter">
       <label for={id}>{label}</label>

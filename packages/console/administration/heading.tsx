@@ -28,7 +28,7 @@ export function Heading({ section, title, children }: HeadingProps) {
           </>
         )}
       </nav>
-      <div class="administration-title">
+      <div class="field-line administration-title">
         <h1 ref={heading} tabIndex={-1}>
           {title ?? section.title}
         </h1>

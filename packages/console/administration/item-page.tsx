@@ -1,5 +1,6 @@
 import { Facts } from '@parley/ui/data/facts.tsx';
 import { Button } from '@parley/ui/elements/button.tsx';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { SchemaForm } from '@parley/ui/form/schema-form.tsx';
 import { shapeOf } from '@parley/ui/form/shape.ts';
 import { useResource } from '@parley/ui/hooks/resource.ts';
@@ -9,30 +10,27 @@ import { useMemo, useState } from 'preact/hooks';
 import { useSignedIn } from '../session/session-context.tsx';
 import { ActionButton } from './action-button.tsx';
 import { filled, type Operation } from './api-document.ts';
-import { specialFields } from './choices.ts';
 import { Heading } from './heading.tsx';
-import { including, type PageProps, titleOf } from './page.ts';
+import { including, titleOf, usePage } from './page.ts';
 import { PartView } from './part-view.tsx';
 import { type Item, isUnderWay, type Read } from './section.ts';
 import { useAdministration } from './use-administration.ts';
 
-export type ItemPageProps = PageProps & {
+export interface ItemPageProps {
   /** Empty where a section has a single item. */
   readonly id: string;
-};
-
-/** One resource: its fields, its actions and its parts. */
-export function ItemPage(props: ItemPageProps) {
-  const { offered } = useAdministration();
-  const operation = offered(props.section.get);
-  if (operation === undefined) {
-    return <Heading section={props.section} title="This is not offered to your role" />;
-  }
-  return <LoadedItem {...props} operation={operation} />;
 }
 
-function LoadedItem({ operation, ...page }: ItemPageProps & { readonly operation: Operation }) {
-  const { section, id, show, open } = page;
+/** One resource: its fields, its actions and its parts. */
+export function ItemPage({ id }: ItemPageProps) {
+  const { section } = usePage();
+  const operation = useAdministration().offered(section.get);
+  if (operation === undefined) return <Heading section={section} title="This is not offered to your role" />;
+  return <LoadedItem id={id} operation={operation} />;
+}
+
+function LoadedItem({ operation, id }: ItemPageProps & { readonly operation: Operation }) {
+  const { section, show } = usePage();
   const { client } = useSignedIn();
   const { api, offered } = useAdministration();
   const [isEditing, setEditing] = useState(false);
@@ -48,7 +46,7 @@ function LoadedItem({ operation, ...page }: ItemPageProps & { readonly operation
     return (
       <>
         <Heading section={section} title={problem === '' ? 'Loading…' : section.title} />
-        {problem !== '' && <p role="alert">{problem}</p>}
+        <Problem text={problem} />
       </>
     );
   }
@@ -57,7 +55,6 @@ function LoadedItem({ operation, ...page }: ItemPageProps & { readonly operation
   const ids = id === '' ? [] : [id];
   const { More, actions = [], parts = [] } = section;
   const title = titleOf(item, section);
-  const showOf: PageProps['show'] = (text, more) => show(text, { of: title, ...more });
   return (
     <>
       <Heading section={section} title={title}>
@@ -73,8 +70,7 @@ function LoadedItem({ operation, ...page }: ItemPageProps & { readonly operation
               key={action.label}
               action={action}
               ids={ids}
-              open={open}
-              show={showOf}
+              of={title}
               onDone={() => {
                 void reload();
                 setTurn(turn + 1);
@@ -83,10 +79,10 @@ function LoadedItem({ operation, ...page }: ItemPageProps & { readonly operation
           ))}
       </Heading>
       {section.list === undefined && <p class="administration-about">{section.about}</p>}
-      {problem !== '' && <p role="alert">{problem}</p>}
+      <Problem text={problem} />
       {isEditing && update !== undefined ? (
         <EditForm
-          {...page}
+          id={id}
           update={update}
           item={item}
           onDone={(isSaved) => {
@@ -101,14 +97,7 @@ function LoadedItem({ operation, ...page }: ItemPageProps & { readonly operation
           <Facts schema={operation.answer} value={item} resolve={api.resolve} omit={section.omit ?? []} />
           {More && <More item={item} reload={reload} />}
           {parts.map((part) => (
-            <PartView
-              key={`${part.title} ${turn}`}
-              part={part}
-              item={item}
-              schema={operation.answer}
-              show={show}
-              open={open}
-            />
+            <PartView key={`${part.title} ${turn}`} part={part} item={item} schema={operation.answer} />
           ))}
         </>
       )}
@@ -122,10 +111,9 @@ interface EditFormProps extends ItemPageProps {
   readonly onDone: (isSaved: boolean) => void;
 }
 
-function EditForm({ section, id, update, item, onDone }: EditFormProps) {
-  const { client } = useSignedIn();
-  const administration = useAdministration();
-  const { api, offered, call } = administration;
+function EditForm({ id, update, item, onDone }: EditFormProps) {
+  const { section } = usePage();
+  const { api, offered, call, special } = useAdministration();
   const [asked, setAsked] = useState<{ readonly body: object; readonly meaning: string }>();
   const shape = useMemo(() => shapeOf(update.body ?? {}, api.resolve), [update, api]);
   const save = async (body: object) => {
@@ -149,7 +137,7 @@ function EditForm({ section, id, update, item, onDone }: EditFormProps) {
         value={section.asBody?.(item) ?? item}
         sendsChanges={update.method === 'PATCH'}
         submitLabel="Save"
-        special={specialFields(administration, client)}
+        special={special}
         onCancel={() => onDone(false)}
         onSubmit={submit}
       />

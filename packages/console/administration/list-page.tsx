@@ -2,12 +2,13 @@ import { Button } from '@parley/ui/elements/button.tsx';
 import { Plus } from 'lucide';
 import { ActionButton } from './action-button.tsx';
 import { Heading } from './heading.tsx';
-import type { PageProps } from './page.ts';
+import { usePage } from './page.ts';
 import { ResourceList } from './resource-list.tsx';
 import { useAdministration } from './use-administration.ts';
 
 /** The list of a section, with its search and filters. */
-export function ListPage({ section, show, open }: PageProps) {
+export function ListPage() {
+  const { section, open } = usePage();
   const { offered } = useAdministration();
   const { list, get, create, columns, include, about, begins = [], Above } = section;
   const operation = offered(list);
@@ -16,14 +17,7 @@ export function ListPage({ section, show, open }: PageProps) {
     <>
       <Heading section={section}>
         {begins.map((action) => (
-          <ActionButton
-            key={action.label}
-            action={action}
-            ids={[]}
-            show={show}
-            open={open}
-            onDone={() => {}}
-          />
+          <ActionButton key={action.label} action={action} ids={[]} />
         ))}
         {offered(create) && (
           <Button look="primary" icon={Plus} onClick={() => open('new')}>

@@ -1,18 +1,15 @@
 import { SchemaForm } from '@parley/ui/form/schema-form.tsx';
 import { shapeOf } from '@parley/ui/form/shape.ts';
 import { useMemo } from 'preact/hooks';
-import { useSignedIn } from '../session/session-context.tsx';
-import { specialFields } from './choices.ts';
 import { Heading } from './heading.tsx';
-import { type PageProps, secretOf, titleOf } from './page.ts';
+import { secretOf, titleOf, usePage } from './page.ts';
 import type { Item } from './section.ts';
 import { useAdministration } from './use-administration.ts';
 
 /** The form for a new resource. */
-export function NewPage({ section, show, open }: PageProps) {
-  const { client } = useSignedIn();
-  const administration = useAdministration();
-  const { api, offered, call } = administration;
+export function NewPage() {
+  const { section, show, open } = usePage();
+  const { api, offered, call, special } = useAdministration();
   const { create, one, secret, New } = section;
   const operation = offered(create);
   const shape = useMemo(() => operation && shapeOf(operation.body ?? {}, api.resolve), [operation, api]);
@@ -28,7 +25,7 @@ export function NewPage({ section, show, open }: PageProps) {
         <SchemaForm
           shape={shape}
           submitLabel="Create"
-          special={specialFields(administration, client)}
+          special={special}
           onCancel={() => open()}
           onSubmit={async (body) => {
             const made = (await call(operation, { body })) as Item;

@@ -1,12 +1,22 @@
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
 import type { Item, Section } from './section.ts';
 
-/** The properties of each page of a section. */
-export interface PageProps {
+/** The page that a section shows, for everything on it. */
+export interface Page {
   readonly section: Section;
   /** Says what an action has done. */
   readonly show: (text: string, more?: Shown) => void;
   /** Shows the list, one item, or an item of another section. */
   readonly open: (id?: string, section?: string) => void;
+}
+
+export const PageContext = createContext<Page | null>(null);
+
+export function usePage(): Page {
+  const page = useContext(PageContext);
+  if (page === null) throw new Error('There is no page of a section above this component.');
+  return page;
 }
 
 /** Details of a notice. */

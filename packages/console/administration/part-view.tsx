@@ -2,19 +2,18 @@ import { Table } from '@parley/ui/data/table.tsx';
 import type { JsonSchema } from '@parley/ui/form/json-schema.ts';
 import { withoutNull } from '@parley/ui/form/json-schema.ts';
 import { columnsOf } from './columns.tsx';
-import type { PageProps } from './page.ts';
 import { ResourceList } from './resource-list.tsx';
 import type { Item, Part } from './section.ts';
 import { useAdministration } from './use-administration.ts';
 
-export interface PartViewProps extends Pick<PageProps, 'show' | 'open'> {
+export interface PartViewProps {
   readonly part: Part;
   readonly item: Item;
   readonly schema: JsonSchema;
 }
 
 /** A list that belongs to one resource. */
-export function PartView({ part, item, schema, show, open }: PartViewProps) {
+export function PartView({ part, item, schema }: PartViewProps) {
   const { api, offered } = useAdministration();
   if ('list' in part) {
     const operation = offered(part.list);
@@ -29,8 +28,6 @@ export function PartView({ part, item, schema, show, open }: PartViewProps) {
           columns={part.columns}
           shownIn={part.shownIn}
           actions={part.actions}
-          show={show}
-          open={open}
           hasFilters
         />
       </section>

@@ -1,6 +1,7 @@
 import type { List } from '@parley/protocol/lists.ts';
 import { Table } from '@parley/ui/data/table.tsx';
 import { Button } from '@parley/ui/elements/button.tsx';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { usePages } from '@parley/ui/hooks/pages.ts';
 import { useState } from 'preact/hooks';
 import { Link } from '../nav/link.tsx';
@@ -9,11 +10,10 @@ import { ActionButton } from './action-button.tsx';
 import { filled, type Operation } from './api-document.ts';
 import { columnsOf } from './columns.tsx';
 import { Filters, type FilterValues } from './filters.tsx';
-import type { PageProps } from './page.ts';
 import { type Action, type Item, isUnderWay } from './section.ts';
 import { useAdministration } from './use-administration.ts';
 
-export interface ResourceListProps extends Partial<Pick<PageProps, 'show' | 'open'>> {
+export interface ResourceListProps {
   readonly caption: string;
   readonly operation: Operation;
   /** Ids for its path. */
@@ -27,15 +27,8 @@ export interface ResourceListProps extends Partial<Pick<PageProps, 'show' | 'ope
 }
 
 /** A list of the API: its rows, its search and filters, and more rows on request. */
-export function ResourceList({
-  caption,
-  operation,
-  ids,
-  columns,
-  include = [],
-  ...props
-}: ResourceListProps) {
-  const { shownIn, actions = [], show = () => {}, open = () => {}, hasFilters = false } = props;
+export function ResourceList({ caption, operation, ids, columns, ...props }: ResourceListProps) {
+  const { include = [], shownIn, actions = [], hasFilters = false } = props;
   const { client } = useSignedIn();
   const { api, offered } = useAdministration();
   const [values, setValues] = useState<FilterValues>({});
@@ -55,7 +48,7 @@ export function ResourceList({
   return (
     <div class="resource-list">
       {hasFilters && <Filters operation={operation} values={values} onValues={setValues} />}
-      {problem !== '' && <p role="alert">{problem}</p>}
+      <Problem text={problem} />
       {rows === null && problem === '' && <p role="status">Loading…</p>}
       {rows?.length === 0 && (
         <p class="resource-list-none">{isFiltered ? 'Nothing fits the filters.' : 'None yet.'}</p>
@@ -83,8 +76,6 @@ export function ResourceList({
                         key={action.label}
                         action={action}
                         ids={[...ids, row.id]}
-                        show={show}
-                        open={open}
                         onDone={reload}
                       />
                     ))

@@ -4,7 +4,7 @@ import { ItemPage } from './item-page.tsx';
 import { ListPage } from './list-page.tsx';
 import { NewPage } from './new-page.tsx';
 import { type Notice, NoticeBox } from './notice.tsx';
-import type { PageProps } from './page.ts';
+import { type Page, PageContext } from './page.ts';
 import type { Secrets } from './secrets.ts';
 import type { Section } from './section.ts';
 
@@ -20,29 +20,32 @@ export interface SectionPageProps {
 /** One section: its list, one item, or the form for a new one. */
 export function SectionPage({ section, id = '', secrets }: SectionPageProps) {
   const [notice, setNotice] = useState<Notice & { readonly at: string }>();
-  const show: PageProps['show'] = (text, { secret, of = '', at = id, isGone = false } = {}) => {
+  const show: Page['show'] = (text, { secret, of = '', at = id, isGone = false } = {}) => {
     if (isGone) secrets.forget(id);
     if (secret === undefined) setNotice({ at, text });
     else secrets.add({ text, secret, of, at }, id);
   };
   const open = (next?: string, slug = section.slug) =>
     go({ main: { at: 'administration', section: slug, ...(next !== undefined && { id: next }) } });
-  const pages = { section, show, open };
   return (
-    <div class="administration-page">
-      {secrets.shown.map((one) => (
-        <NoticeBox key={one.secret} {...one} onClose={() => secrets.close(one)} />
-      ))}
-      {notice?.at === id && <NoticeBox key={notice.text} {...notice} onClose={() => setNotice(undefined)} />}
-      {section.list === undefined ? (
-        <ItemPage {...pages} id="" />
-      ) : id === '' ? (
-        <ListPage {...pages} />
-      ) : id === NEW ? (
-        <NewPage {...pages} />
-      ) : (
-        <ItemPage key={id} {...pages} id={id} />
-      )}
-    </div>
+    <PageContext.Provider value={{ section, show, open }}>
+      <div class="administration-page">
+        {secrets.shown.map((one) => (
+          <NoticeBox key={one.secret} {...one} onClose={() => secrets.close(one)} />
+        ))}
+        {notice?.at === id && (
+          <NoticeBox key={notice.text} {...notice} onClose={() => setNotice(undefined)} />
+        )}
+        {section.list === undefined ? (
+          <ItemPage id="" />
+        ) : id === '' ? (
+          <ListPage />
+        ) : id === NEW ? (
+          <NewPage />
+        ) : (
+          <ItemPage key={id} id={id} />
+        )}
+      </div>
+    </PageContext.Provider>
   );
 }

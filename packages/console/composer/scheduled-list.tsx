@@ -63,7 +63,7 @@ function ScheduledRow({ conversationId, message }: RowProps) {
   return (
     <li class="scheduled-row">
       <div class="scheduled-row-words">
-        <p class="scheduled-row-text">{body ?? `${files} ${files === 1 ? 'file' : 'files'}`}</p>
+        <p class="one-line">{body ?? `${files} ${files === 1 ? 'file' : 'files'}`}</p>
         <small>
           <time dateTime={scheduled_at!} title={fullTimeOf(scheduled_at!)}>
             {whenText(new Date(scheduled_at!))}

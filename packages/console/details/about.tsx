@@ -56,7 +56,7 @@ function Title({ conversation: { id, title }, mayEdit }: FactProps) {
   const { isBusy, problem, run } = useAction();
   if (text === null) {
     return (
-      <div class="about-title">
+      <div class="field-line about-title">
         <p>{title ?? 'Untitled'}</p>
         {mayEdit && (
           <IconButton icon={Pencil} label="Change the title" onClick={() => setText(title ?? '')} />
@@ -69,7 +69,7 @@ function Title({ conversation: { id, title }, mayEdit }: FactProps) {
     if (await run(() => conversations.update(id, { title: text.trim() || null }))) setText(null);
   };
   return (
-    <form class="about-title" onSubmit={submit}>
+    <form class="field-line about-title" onSubmit={submit}>
       <input
         aria-label="Title"
         // The person has just asked to change it.

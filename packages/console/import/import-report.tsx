@@ -1,6 +1,8 @@
 import type { ArchiveFacts, Import, UploadProgress } from '@parley/client';
 import { Table } from '@parley/ui/data/table.tsx';
 import { Button } from '@parley/ui/elements/button.tsx';
+import { useAction } from '@parley/ui/feedback/action.ts';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { sentenceOf } from '@parley/ui/form/labels.ts';
 import { useId, useRef, useState } from 'preact/hooks';
 import { columnsOf } from '../administration/columns.tsx';
@@ -55,25 +57,17 @@ function Rest({ made, onDone }: RestProps) {
   const id = useId();
   const file = useRef<HTMLInputElement>(null);
   const [progress, setProgress] = useState<UploadProgress>();
-  const [problem, setProblem] = useState('');
-  const underWay = useRef(false);
+  const { problem, run } = useAction();
   const go = async () => {
     const archive = file.current!.files?.[0];
     if (archive?.size !== made.size_bytes) {
-      setProblem(`Choose the same archive again: it has ${made.size_bytes.toLocaleString()} bytes.`);
-      return;
+      throw new Error(`Choose the same archive again: it has ${made.size_bytes.toLocaleString()} bytes.`);
     }
-    if (underWay.current) return;
-    underWay.current = true;
-    setProblem('');
     try {
       const facts: ArchiveFacts = { source: made.source };
       await client.importArchive(archive, facts, { resume: made, onProgress: setProgress });
       onDone();
-    } catch (error) {
-      setProblem((error as Error).message);
     } finally {
-      underWay.current = false;
       setProgress(undefined);
     }
   };
@@ -83,13 +77,9 @@ function Rest({ made, onDone }: RestProps) {
       <label for={id}>The archive, to go on where the upload was broken off</label>
       <input ref={file} id={id} type="file" />
       {progress && <Progress {...progress} />}
-      {problem !== '' && (
-        <p role="alert" class="field-problem">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
       <p>
-        <Button onClick={go}>Go on</Button>
+        <Button onClick={() => run(go)}>Go on</Button>
       </p>
     </section>
   );

@@ -1,9 +1,10 @@
 import { useInbox, usePresence } from '@parley/client/react';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
+import { useEvent } from '@parley/ui/hooks/use-event.ts';
 import { Menu, type MenuItem } from '@parley/ui/overlays/menu.tsx';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { nameOf } from '../names/conversation-name.ts';
 import { usePlace } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
@@ -49,12 +50,10 @@ export function InboxList({ view }: { readonly view: InboxView }) {
     onAssign: setAssigning,
     onTimes: (items, label) => setMenu({ anchor, label, items }),
   });
-  const context = useRef(contextOf);
-  context.current = contextOf;
-  const openMenu = useCallback((conversation: Conversation, anchor: HTMLElement) => {
-    const items = rowActions(conversation, context.current(anchor));
+  const openMenu = useEvent((conversation: Conversation, anchor: HTMLElement) => {
+    const items = rowActions(conversation, contextOf(anchor));
     setMenu({ anchor, label: 'Actions', items });
-  }, []);
+  });
   const press = (event: KeyboardEvent) => {
     onKeyDown(event);
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -4,6 +4,8 @@ import type { Inbox } from '@parley/protocol/resources/inbox.ts';
 import { ChoiceField } from '@parley/ui/choices/choice-field.tsx';
 import { ChoiceLine } from '@parley/ui/choices/choice-line.tsx';
 import { Button, IconButton } from '@parley/ui/elements/button.tsx';
+import { useAction } from '@parley/ui/feedback/action.ts';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useResource } from '@parley/ui/hooks/resource.ts';
 import { Dialog } from '@parley/ui/overlays/dialog.tsx';
 import { X } from 'lucide';
@@ -19,17 +21,13 @@ type Kind = keyof typeof KINDS;
 export function NewConversation({ onClose }: { readonly onClose: () => void }) {
   const { client } = useSignedIn();
   const [kind, setKind] = useState<Kind>('direct');
-  const [problem, setProblem] = useState('');
-  const create = async (body: CreateConversationBody) => {
-    setProblem('');
-    try {
+  const { problem, run } = useAction();
+  const create = (body: CreateConversationBody) =>
+    run(async () => {
       const { id } = await client.conversations.create(body);
       onClose();
       go({ main: { at: 'conversation', id } });
-    } catch (error) {
-      setProblem((error as Error).message);
-    }
-  };
+    });
   const Form = FORMS[kind];
   return (
     <Dialog title="New conversation" class="new-conversation" onClose={onClose}>
@@ -48,17 +46,13 @@ export function NewConversation({ onClose }: { readonly onClose: () => void }) {
         ))}
       </fieldset>
       <Form create={create} />
-      {problem !== '' && (
-        <p role="alert" class="new-conversation-problem">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
     </Dialog>
   );
 }
 
 interface FormProps {
-  readonly create: (body: CreateConversationBody) => Promise<void>;
+  readonly create: (body: CreateConversationBody) => Promise<unknown>;
 }
 
 function DirectForm({ create }: FormProps) {

@@ -1,4 +1,4 @@
-import type { LiveConversation, SentMessage } from '@parley/client';
+import type { SentMessage } from '@parley/client';
 import { previewOf } from '@parley/markdown/message-text.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import { useFound } from '@parley/ui/choices/use-found.ts';
@@ -12,15 +12,16 @@ import { useState } from 'preact/hooks';
 import { nameOf } from '../names/conversation-name.ts';
 import { go } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { useMessageContext } from './message-context.tsx';
 
 export interface ForwardDialogProps {
   readonly message: SentMessage;
-  readonly live: LiveConversation | undefined;
   readonly onClose: () => void;
 }
 
 /** Chooses a conversation by its words, and sends the content of a message there. */
-export function ForwardDialog({ message, live, onClose }: ForwardDialogProps) {
+export function ForwardDialog({ message, onClose }: ForwardDialogProps) {
+  const { live } = useMessageContext();
   const { client, me, can } = useSignedIn();
   const [words, setWords] = useState('');
   const [chosen, setChosen] = useState<Conversation | null>(null);
@@ -71,7 +72,7 @@ export function ForwardDialog({ message, live, onClose }: ForwardDialogProps) {
                   onChange={() => setChosen(conversation)}
                 />
                 <Avatar name={name} url={avatarUrl} size={24} />
-                <span class="choice-line-name">{name}</span>
+                <span class="one-line">{name}</span>
               </label>
             );
           })}

@@ -74,7 +74,7 @@ function OtherAttachment({ attachment }: { readonly attachment: Shown }) {
   const content = (
     <>
       <Icon of={iconOf(attachment)} size={20} />
-      <span class="message-file-name">{name}</span>
+      <span class="one-line">{name}</span>
       {detail !== '' && <small>{detail}</small>}
     </>
   );

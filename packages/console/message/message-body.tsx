@@ -1,22 +1,22 @@
-import type { People, TimelineMessage } from '@parley/client';
+import type { TimelineMessage } from '@parley/client';
 import { isPlainText } from '@parley/markdown/message-text.ts';
 import type { Actor } from '@parley/protocol/resources/actor.ts';
 import { Markdown } from '@parley/ui/text/markdown.tsx';
 import { useCallback, useRef } from 'preact/hooks';
+import { useMessageContext } from './message-context.tsx';
 import { piecesOf } from './message-text.ts';
 
-export interface MessageBodyProps {
+interface MessageBodyProps {
   readonly message: TimelineMessage;
-  readonly people: People;
-  readonly ownId: string;
 }
 
 /** The text of a message, or the remains of a deleted one. */
-export function MessageBody({ message, people, ownId }: MessageBodyProps) {
+export function MessageBody({ message }: MessageBodyProps) {
+  const { people, rights } = useMessageContext();
   const ids = message.id === null ? message.request.mentions : message.mentions;
   const mentioned = (ids ?? []).flatMap((id) => people.get(id) ?? []);
-  const words = useMentions(mentioned, ownId);
-  if (message.deleted_at !== null) return <Tombstone message={message} people={people} />;
+  const words = useMentions(mentioned, rights.ownId);
+  if (message.deleted_at !== null) return <Tombstone message={message} />;
   const isStreaming = message.streaming_state === 'streaming';
   if (message.body === null) return isStreaming ? <p class="message-writing">Writing…</p> : null;
   return (
@@ -48,7 +48,8 @@ function useMentions(mentioned: readonly Actor[], ownId: string) {
   );
 }
 
-function Tombstone({ message, people }: Pick<MessageBodyProps, 'message' | 'people'>) {
+function Tombstone({ message }: MessageBodyProps) {
+  const { people } = useMessageContext();
   const redaction = message.id === null ? null : (message.redaction ?? null);
   if (redaction === null) return <p class="message-gone">This message was deleted.</p>;
   const by = redaction.by === null ? undefined : people.get(redaction.by)?.name;

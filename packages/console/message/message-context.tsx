@@ -21,9 +21,9 @@ const UNKNOWN = { participants: null, status: 'archived', blocked: true, audienc
 
 const Context = createContext<MessageContext | null>(null);
 
-/** Returns the rows' context, or null outside of `MessagesOf`. */
-export function useMessageContext(): MessageContext | null {
-  return useContext(Context);
+/** Returns the context of a row, which stands within `MessagesOf`. */
+export function useMessageContext(): MessageContext {
+  return useContext(Context)!;
 }
 
 export interface MessagesOfProps {

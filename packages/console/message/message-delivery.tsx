@@ -1,12 +1,9 @@
-import type { LiveConversation, TimelineMessage } from '@parley/client';
-
-export interface MessageDeliveryProps {
-  readonly message: TimelineMessage;
-  readonly live: LiveConversation | undefined;
-}
+import type { TimelineMessage } from '@parley/client';
+import { useMessageContext } from './message-context.tsx';
 
 /** Says that a message is being sent, or why it was not. */
-export function MessageDelivery({ message, live }: MessageDeliveryProps) {
+export function MessageDelivery({ message }: { readonly message: TimelineMessage }) {
+  const { live } = useMessageContext();
   if (message.delivery === 'sent') return null;
   const { key, error } = message;
   if (message.delivery === 'pending') return <p class="message-pending">Sending…</p>;

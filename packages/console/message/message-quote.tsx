@@ -3,14 +3,11 @@ import { previewOf } from '@parley/markdown/message-text.ts';
 import { Icon } from '@parley/ui/elements/icon.tsx';
 import { CornerUpLeft } from 'lucide';
 import { showMessage } from '../nav/place.ts';
-
-export interface MessageQuoteProps {
-  readonly message: TimelineMessage;
-  readonly conversationId: string;
-}
+import { useMessageContext } from './message-context.tsx';
 
 /** The message to which another replies, as a link. */
-export function MessageQuote({ message, conversationId }: MessageQuoteProps) {
+export function MessageQuote({ message }: { readonly message: TimelineMessage }) {
+  const { conversationId } = useMessageContext();
   const { reply_to_id: id, reply_to: original } = message;
   if (id === null || id === undefined) return null;
   const name = original?.sender?.name;

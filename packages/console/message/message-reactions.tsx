@@ -1,17 +1,11 @@
-import type { LiveConversation, People, SentMessage } from '@parley/client';
+import type { People, SentMessage } from '@parley/client';
 import { notifyFailure } from '@parley/ui/feedback/notify.ts';
-
-export interface MessageReactionsProps {
-  readonly message: SentMessage;
-  readonly live: LiveConversation | undefined;
-  readonly people: People;
-  readonly ownId: string;
-  /** Whether the caller may add reactions and take its own ones back. */
-  readonly mayReact: boolean;
-}
+import { useMessageContext } from './message-context.tsx';
 
 /** The reactions to a message, with their counts. A click adds the own one or takes it back. */
-export function MessageReactions({ message, live, people, ownId, mayReact }: MessageReactionsProps) {
+export function MessageReactions({ message }: { readonly message: SentMessage }) {
+  const { live, people, rights } = useMessageContext();
+  const { ownId, mayReact } = rights;
   const reactions = message.reactions ?? [];
   if (reactions.length === 0) return null;
   return (
@@ -44,7 +38,7 @@ export function MessageReactions({ message, live, people, ownId, mayReact }: Mes
 function namesOf(
   ids: readonly string[],
   count: number,
-  { people, ownId }: Pick<MessageReactionsProps, 'people' | 'ownId'>,
+  { people, ownId }: { readonly people: People; readonly ownId: string },
 ): string {
   const names = ids.flatMap((id) => (id === ownId ? 'You' : (people.get(id)?.name ?? [])));
   const more = count - names.length;

@@ -11,7 +11,7 @@ import { MessageEdit } from '../writing/message-edit.tsx';
 import { actionsOf, MessageActions, type RowMode } from './message-actions.tsx';
 import { MessageAttachments } from './message-attachments.tsx';
 import { MessageBody } from './message-body.tsx';
-import { type MessageContext, MessagesOf, useMessageContext } from './message-context.tsx';
+import { useMessageContext } from './message-context.tsx';
 import { MessageDelivery } from './message-delivery.tsx';
 import { MessageHead } from './message-head.tsx';
 import { authorIdOf, lookOf } from './message-look.ts';
@@ -24,7 +24,6 @@ import { RowDialogs } from './row-dialogs.tsx';
 
 export interface MessageRowProps {
   readonly message: TimelineMessage;
-  readonly conversationId: string;
   /** Whether it goes on from the message above it, without name and picture. */
   readonly continues?: boolean;
   /** Whether the pane of a thread shows it, without links to the thread. */
@@ -39,30 +38,23 @@ export interface MessageRowProps {
 
 /** One message, with the actions on it. */
 export const MessageRow = memo((props: MessageRowProps) => {
-  const context = useMessageContext();
-  if (context !== null) {
-    const { message } = props;
-    const asText = (
-      <article class="message message-service" data-message={message.id ?? message.key} tabIndex={0}>
-        <p>{message.body}</p>
-      </article>
-    );
-    return (
-      <Boundary instead={asText}>
-        <Row {...props} context={context} />
-      </Boundary>
-    );
-  }
+  const { id, key, body } = props.message;
+  const asText = (
+    <article class="message message-service" data-message={id ?? key} tabIndex={0}>
+      <p>{body}</p>
+    </article>
+  );
   return (
-    <MessagesOf conversationId={props.conversationId}>
-      <MessageRow {...props} />
-    </MessagesOf>
+    <Boundary instead={asText}>
+      <Row {...props} />
+    </Boundary>
   );
 });
 
-function Row({ context, ...props }: MessageRowProps & { readonly context: MessageContext }) {
-  const { message, conversationId, continues = false, isInThread = false, readers = '' } = props;
-  const { live, people, rights, customerIds, pinnedIds } = context;
+function Row(props: MessageRowProps) {
+  const { message, continues = false, isInThread = false, readers = '' } = props;
+  const context = useMessageContext();
+  const { conversationId, live, people, customerIds, pinnedIds } = context;
   const row = useRef<HTMLElement>(null);
   const [isNear, setNear] = useState(false);
   const [isMenuOpen, setMenuOpen] = useState(false);
@@ -127,7 +119,7 @@ function Row({ context, ...props }: MessageRowProps & { readonly context: Messag
       </div>
       <div class="message-main">
         {!continues && <MessageHead message={message} look={look} name={name} author={author} />}
-        {!isInThread && <MessageQuote message={message} conversationId={conversationId} />}
+        {!isInThread && <MessageQuote message={message} />}
         {mode === 'editing' && isSent ? (
           <MessageEdit
             conversationId={conversationId}
@@ -136,28 +128,18 @@ function Row({ context, ...props }: MessageRowProps & { readonly context: Messag
             onSave={(change) => live?.edit(message.id, change)}
           />
         ) : (
-          <MessageBody message={message} people={people} ownId={rights.ownId} />
+          <MessageBody message={message} />
         )}
         <MessageAttachments message={message} />
-        <MessageParts message={message} conversationId={conversationId} />
+        <MessageParts message={message} />
         <Marks message={message} isPinned={isThere && pinnedIds.has(message.id)} />
-        {isThere && (
-          <MessageReactions
-            message={message}
-            live={live}
-            people={people}
-            ownId={rights.ownId}
-            mayReact={rights.mayReact}
-          />
-        )}
+        {isThere && <MessageReactions message={message} />}
         {isThere && !isInThread && <MessageThread message={message} />}
-        <MessageDelivery message={message} live={live} />
-        <ReadBy readers={readers} people={people} />
+        <MessageDelivery message={message} />
+        <ReadBy readers={readers} />
       </div>
       {hasActions && <MessageActions actions={actions()} onMenu={setMenuOpen} />}
-      {isThere && mode !== null && (
-        <RowDialogs mode={mode} message={message} live={live} row={row} onDone={done} />
-      )}
+      {isThere && mode !== null && <RowDialogs mode={mode} message={message} row={row} onDone={done} />}
     </article>
   );
 }

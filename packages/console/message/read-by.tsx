@@ -1,14 +1,9 @@
-import type { People } from '@parley/client';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
+import { useMessageContext } from './message-context.tsx';
 
-export interface ReadByProps {
-  /** Ids of actors, with spaces between. */
-  readonly readers: string;
-  readonly people: People;
-}
-
-/** The actors whose last read message stands above. */
-export function ReadBy({ readers, people }: ReadByProps) {
+/** The actors whose last read message stands above, by their ids with spaces between. */
+export function ReadBy({ readers }: { readonly readers: string }) {
+  const { people } = useMessageContext();
   if (readers === '') return null;
   const all = readers.split(' ').flatMap((id) => people.get(id) ?? []);
   if (all.length === 0) return null;

@@ -1,21 +1,22 @@
-import type { LiveConversation, SentMessage } from '@parley/client';
+import type { SentMessage } from '@parley/client';
 import { EmojiPopover } from '@parley/ui/choices/emoji-picker.tsx';
 import { notifyFailure } from '@parley/ui/feedback/notify.ts';
 import { Confirm } from '@parley/ui/overlays/confirm.tsx';
 import type { RefObject } from 'preact';
 import { ForwardDialog } from './forward-dialog.tsx';
 import type { RowMode } from './message-actions.tsx';
+import { useMessageContext } from './message-context.tsx';
 
 export interface RowDialogsProps {
   readonly mode: RowMode;
   readonly message: SentMessage;
-  readonly live: LiveConversation | undefined;
   readonly row: RefObject<HTMLElement | null>;
   readonly onDone: () => void;
 }
 
 /** The dialogs above the page for one message. */
-export function RowDialogs({ mode, message, live, row, onDone }: RowDialogsProps) {
+export function RowDialogs({ mode, message, row, onDone }: RowDialogsProps) {
+  const { live } = useMessageContext();
   switch (mode) {
     case 'reacting':
       return (
@@ -30,7 +31,7 @@ export function RowDialogs({ mode, message, live, row, onDone }: RowDialogsProps
         />
       );
     case 'forwarding':
-      return <ForwardDialog message={message} live={live} onClose={onDone} />;
+      return <ForwardDialog message={message} onClose={onDone} />;
     case 'deleting':
       return (
         <Confirm

@@ -2,6 +2,7 @@ import type { NotificationQuery } from '@parley/client';
 import { useNotifications } from '@parley/client/react';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useState } from 'preact/hooks';
 import { Link } from '../nav/link.tsx';
 import { NotificationList } from './notification-list.tsx';
@@ -63,7 +64,7 @@ function Head() {
           Mark all as read
         </Button>
       )}
-      {problem !== '' && <p role="alert">{problem}</p>}
+      <Problem text={problem} />
     </header>
   );
 }
@@ -105,7 +106,7 @@ function Rows({ notifications, hasMore, status, error, live, loadMore }: RowsPro
           Show earlier ones
         </Button>
       )}
-      {problem !== '' && <p role="alert">{problem}</p>}
+      <Problem text={problem} />
     </>
   );
 }

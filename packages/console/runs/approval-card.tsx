@@ -42,7 +42,7 @@ export function ApprovalCard({ action, run, agent, mayApprove }: ApprovalCardPro
         value={reason}
         onInput={(event) => setReason(event.currentTarget.value)}
       />
-      <div class="approval-card-buttons">
+      <div class="field-line approval-card-buttons">
         {mayApprove && (
           <Button look="primary" disabled={isBusy} onClick={() => decide(true)}>
             Approve

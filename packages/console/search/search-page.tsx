@@ -5,6 +5,7 @@ import { ChoiceField } from '@parley/ui/choices/choice-field.tsx';
 import type { Choice } from '@parley/ui/choices/choice-line.tsx';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { Button, IconButton } from '@parley/ui/elements/button.tsx';
+import { useEvent } from '@parley/ui/hooks/use-event.ts';
 import { fullTimeOf, shortTimeOf } from '@parley/ui/text/time.ts';
 import { X } from 'lucide';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -113,13 +114,12 @@ interface ChosenProps {
 function Chosen({ label, placeholder, id, nameOf, find, onChange }: ChosenProps) {
   const [known, setKnown] = useState<Choice | null>(null);
   const knownId = known?.id;
-  const naming = useRef(nameOf);
-  naming.current = nameOf;
+  const naming = useEvent(nameOf);
   useEffect(() => {
     if (id === undefined || knownId === id) return;
     const show = (name: string | null | undefined) => setKnown({ id, name: name ?? 'what was chosen' });
-    naming.current(id).then(show, () => show(null));
-  }, [id, knownId]);
+    naming(id).then(show, () => show(null));
+  }, [id, knownId, naming]);
   const name = knownId === id ? known?.name : undefined;
   if (id === undefined) {
     return (

@@ -1,5 +1,6 @@
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { acceptInvitation } from './invitation.ts';
 import type { Session } from './session.ts';
 
@@ -22,9 +23,7 @@ export function Invited({ secret, onSession, onOther }: InvitedProps) {
       {problem === '' ? (
         <p>Your invitation signs you in in this browser. It works once.</p>
       ) : (
-        <p class="sign-in-problem" role="alert">
-          {problem}
-        </p>
+        <Problem text={problem} />
       )}
       <div class="sign-in-choices">
         {problem === '' && (

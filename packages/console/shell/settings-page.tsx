@@ -1,7 +1,9 @@
 import { useConnection } from '@parley/client/react';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { Button } from '@parley/ui/elements/button.tsx';
+import { useAction } from '@parley/ui/feedback/action.ts';
 import { notify } from '@parley/ui/feedback/notify.ts';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { LogOut } from 'lucide';
 import { useState } from 'preact/hooks';
 import { NotificationSettings } from '../notifications/settings/notification-settings.tsx';
@@ -41,20 +43,13 @@ export function SettingsPage() {
 function Profile() {
   const { client, me, reload } = useSignedIn();
   const [name, setName] = useState(me.actor.name ?? '');
-  const [isBusy, setBusy] = useState(false);
-  const [problem, setProblem] = useState('');
-  const change = async (fields: Parameters<typeof client.updateMe>[0]) => {
-    setBusy(true);
-    setProblem('');
-    try {
+  const { isBusy, problem, run } = useAction();
+  const change = (fields: Parameters<typeof client.updateMe>[0]) =>
+    run(async () => {
       await client.updateMe(fields);
       await reload();
       notify('Your profile was saved.');
-    } catch (error) {
-      setProblem((error as Error).message);
-    }
-    setBusy(false);
-  };
+    });
   const trimmed = name.trim();
   return (
     <form
@@ -105,11 +100,7 @@ function Profile() {
       >
         Save
       </Button>
-      {problem !== '' && (
-        <p role="alert" class="settings-problem">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
     </form>
   );
 }

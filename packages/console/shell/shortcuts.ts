@@ -1,5 +1,5 @@
+import { useKeys } from '@parley/ui/hooks/use-keys.ts';
 import { type KeyPress, pressedKey } from '@parley/ui/typing/pressed-key.ts';
-import { useEffect, useRef } from 'preact/hooks';
 
 interface Shortcut {
   /** Keys that are pressed together; `Mod` is Ctrl, or ⌘ on a Mac. */
@@ -64,19 +64,13 @@ export type GlobalKey = 'find' | 'new' | 'search' | 'help' | 'nextPart' | 'previ
 
 /** Runs a key's handler anywhere in the page, unless a text may take it or a dialog is open. */
 export function useGlobalKeys(handlers: Readonly<Record<GlobalKey, () => void>>): void {
-  const current = useRef(handlers);
-  current.current = handlers;
-  useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      const key = globalKey(event, isForText(event.target));
-      if (event.defaultPrevented || key === undefined) return;
-      if (document.querySelector('dialog[open]') !== null) return;
-      event.preventDefault();
-      current.current[key]();
-    };
-    document.addEventListener('keydown', press);
-    return () => document.removeEventListener('keydown', press);
-  }, []);
+  useKeys((event) => {
+    const key = globalKey(event, isForText(event.target));
+    if (event.defaultPrevented || key === undefined) return;
+    if (document.querySelector('dialog[open]') !== null) return;
+    event.preventDefault();
+    handlers[key]();
+  });
 }
 
 /** Returns the meaning of a key. In a text only keys that write nothing have a meaning. */

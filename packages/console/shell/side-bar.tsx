@@ -26,7 +26,7 @@ export function SideBar({ onFind, onNew, onHelp }: SideBarProps) {
       <header class="side-bar-head">
         <Link to={{ main: { at: 'settings' } }} class="side-bar-person" title="Your settings">
           <Avatar name={me.actor.name ?? ''} url={me.actor.avatar_url} size={28} presence="online" />
-          <span class="side-bar-name">{me.actor.name}</span>
+          <span class="one-line">{me.actor.name}</span>
         </Link>
         <Bell />
         <IconButton icon={Keyboard} label="Keyboard shortcuts" onClick={onHelp} />

@@ -19,7 +19,7 @@ export function Conversation({ id, message }: ConversationProps) {
       <ConversationHead conversationId={id} />
       <HoldBanner conversationId={id} />
       <MessagesOf conversationId={id}>
-        <Timeline conversationId={id} message={message} />
+        <Timeline message={message} />
       </MessagesOf>
       <WaitingRuns conversationId={id} />
       <TypingLine conversationId={id} />

@@ -12,11 +12,9 @@ import { useOpening, useTarget } from './use-opening.ts';
 import type { Source, Target } from './use-source.ts';
 
 export interface MessageListProps {
-  readonly conversationId: string;
   readonly source: Source;
   readonly target: Target | null;
   readonly line: number | null | undefined;
-  readonly ownId: string;
   /** The number of times the reader asked for the end. */
   readonly ends: number;
   readonly onAtEnd: (isAtEnd: boolean) => void;
@@ -26,10 +24,11 @@ export interface MessageListProps {
 
 /** The part of a timeline that is in the document, scrolled. */
 export function MessageList(props: MessageListProps) {
-  const { conversationId, source, target, line, ownId, ends, onAtEnd, onOwn } = props;
+  const { source, target, line, ends, onAtEnd, onOwn } = props;
   const { messages } = source;
+  const { conversationId, customerIds, rights } = useMessageContext();
+  const { ownId } = rights;
   const { reads } = useConversation(conversationId);
-  const customerIds = useMessageContext()?.customerIds ?? null;
   const [range, setRange] = useState<ShownRange>(NEWEST);
   const [isAtEnd, setAtEnd] = useState(true);
   const [active, setActive] = useState<string | null>(null);
@@ -139,7 +138,6 @@ export function MessageList(props: MessageListProps) {
           <Line
             key={row.key}
             row={row}
-            conversationId={conversationId}
             isInTabOrder={row.key === inOrder}
             isFound={target !== null && row.type === 'message' && row.message.id === target.id}
           />
@@ -155,12 +153,11 @@ export function MessageList(props: MessageListProps) {
 
 interface LineProps {
   readonly row: TimelineRow;
-  readonly conversationId: string;
   readonly isInTabOrder: boolean;
   readonly isFound: boolean;
 }
 
-function Line({ row, conversationId, isInTabOrder, isFound }: LineProps) {
+function Line({ row, ...place }: LineProps) {
   switch (row.type) {
     case 'day':
       return (
@@ -176,16 +173,7 @@ function Line({ row, conversationId, isInTabOrder, isFound }: LineProps) {
       );
     case 'message': {
       const { message, continues, readers } = row;
-      return (
-        <MessageRow
-          message={message}
-          conversationId={conversationId}
-          continues={continues}
-          readers={readers}
-          isInTabOrder={isInTabOrder}
-          isFound={isFound}
-        />
-      );
+      return <MessageRow message={message} continues={continues} readers={readers} {...place} />;
     }
   }
 }

@@ -2,6 +2,7 @@ import { useThread } from '@parley/client/react';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Composer } from '../composer/composer.tsx';
+import { MessagesOf } from '../message/message-context.tsx';
 import { MessageRow } from '../message/message-row.tsx';
 
 export interface ThreadPaneProps {
@@ -33,7 +34,7 @@ export function ThreadPane({ conversationId, messageId }: ThreadPaneProps) {
   if (status === 'ended') return <p class="side-pane-empty">This thread cannot be read any more.</p>;
   const count = root?.thread?.reply_count ?? messages.length;
   return (
-    <>
+    <MessagesOf conversationId={conversationId}>
       <div
         ref={list}
         class="thread-pane"
@@ -41,7 +42,7 @@ export function ThreadPane({ conversationId, messageId }: ThreadPaneProps) {
           isAtEnd.current = scrollTop + clientHeight >= scrollHeight - 40;
         }}
       >
-        {root !== null && <MessageRow message={root} conversationId={conversationId} isInThread />}
+        {root !== null && <MessageRow message={root} isInThread />}
         <p class="thread-pane-count">
           {status === 'loading' ? 'Loading…' : count === 1 ? '1 reply' : `${count} replies`}
         </p>
@@ -52,11 +53,11 @@ export function ThreadPane({ conversationId, messageId }: ThreadPaneProps) {
         )}
         <div role="log" aria-live="off" aria-label="Replies">
           {messages.map((message) => (
-            <MessageRow key={message.key} message={message} conversationId={conversationId} isInThread />
+            <MessageRow key={message.key} message={message} isInThread />
           ))}
         </div>
       </div>
       <Composer conversationId={conversationId} replyTo={messageId} />
-    </>
+    </MessagesOf>
   );
 }

@@ -10,15 +10,15 @@ import { useReading } from './use-reading.ts';
 import { useSource } from './use-source.ts';
 
 export interface TimelineProps {
-  readonly conversationId: string;
   /** The id of a message to show in the middle. */
   readonly message?: string | undefined;
 }
 
 /** The messages of a conversation, and its reader's place among them. */
-export function Timeline({ conversationId, message }: TimelineProps) {
+export function Timeline({ message }: TimelineProps) {
+  const { conversationId, rights } = useMessageContext();
+  const { ownId } = rights;
   const { messages, status, live } = useConversation(conversationId);
-  const ownId = useMessageContext()?.rights.ownId ?? '';
   const { source, target } = useSource(conversationId, message);
   const [isAtEnd, setAtEnd] = useState(true);
   const { line, newCount } = useReading(conversationId, ownId, isAtEnd);
@@ -36,11 +36,9 @@ export function Timeline({ conversationId, message }: TimelineProps) {
     <div class="timeline">
       <MessageList
         key={source.key}
-        conversationId={conversationId}
         source={source}
         target={target}
         ends={ends}
-        ownId={ownId}
         line={line}
         onAtEnd={setAtEnd}
         onOwn={toEnd}

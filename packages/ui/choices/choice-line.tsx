@@ -17,7 +17,7 @@ export function ChoiceLine({ choice: { name, detail, picture } }: { readonly cho
   return (
     <span class="choice-line">
       {picture}
-      <span class="choice-line-name">{name}</span>
+      <span class="one-line">{name}</span>
       {detail && <span class="choice-line-detail">{detail}</span>}
     </span>
   );

@@ -48,7 +48,7 @@ function UploadRow({ chosen, texts, onRemove, onRetry }: RowProps) {
         <img src={previewUrl} alt="" class="upload-row-picture" />
       )}
       <span class="upload-row-words">
-        <span class="upload-row-name" dir="auto">
+        <span class="one-line" dir="auto">
           {name}
         </span>
         {problem === undefined ? (

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Button } from '../elements/button.tsx';
+import { useAction } from '../feedback/action.ts';
 import { changesOf, type Draft, draftOf, newBody } from './draft.ts';
 import { GroupFields } from './fields.tsx';
 import { FormContext, type FormParts, idOf } from './form-context.ts';
@@ -37,30 +38,23 @@ export function SchemaForm({ shape, value, sendsChanges = false, onSubmit, ...pr
   const [first] = useState<Draft>(() => draftOf(shape, value));
   const [draft, setDraft] = useState<Draft>(first);
   const [problems, setProblems] = useState<Problems>(NONE);
-  const [refusal, setRefusal] = useState('');
-  const [isBusy, setBusy] = useState(false);
-  // A second click may come before the next render.
-  const underWay = useRef(false);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    if (underWay.current) return;
+  const { isBusy, problem: refusal, run } = useAction();
+  const send = async () => {
     const found = problemsOf(shape, draft);
     setProblems(found);
-    setRefusal('');
     if (found.size > 0) return;
-    underWay.current = true;
-    setBusy(true);
     try {
       await onSubmit(sendsChanges ? changesOf(shape, draft, first) : newBody(shape, draft));
     } catch (error) {
       const { message, param = null } = error as Error & { readonly param?: string | null };
       const path = fieldFor(shape, draft, param);
-      if (path === undefined) setRefusal(message);
-      else setProblems(new Map([[path, message]]));
-    } finally {
-      underWay.current = false;
-      setBusy(false);
+      if (path === undefined) throw error;
+      setProblems(new Map([[path, message]]));
     }
+  };
+  const submit = (event: Event) => {
+    event.preventDefault();
+    void run(send);
   };
   useEffect(() => {
     const [path] = problems.keys();

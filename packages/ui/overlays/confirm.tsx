@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../elements/button.tsx';
 import { useAction } from '../feedback/action.ts';
+import { Problem } from '../feedback/problem.tsx';
 import { Dialog } from './dialog.tsx';
 
 export interface ConfirmProps {
@@ -51,11 +52,7 @@ export function Confirm({
             />
           </label>
         )}
-        {problem !== '' && (
-          <p class="confirm-problem" role="alert">
-            {problem}
-          </p>
-        )}
+        <Problem text={problem} />
         <div class="confirm-buttons">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look={isDanger ? 'danger' : 'primary'} disabled={isBusy}>

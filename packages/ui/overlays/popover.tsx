@@ -1,6 +1,7 @@
 import { autoUpdate, computePosition, flip, offset, type Placement, shift } from '@floating-ui/dom';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEvent } from '../hooks/use-event.ts';
 import { pressedKey } from '../typing/pressed-key.ts';
 
 export interface PopoverProps {
@@ -31,8 +32,7 @@ export function Popover({ anchor, onClose, label, children, ...options }: Popove
     onKeyDown,
   } = options;
   const box = useRef<HTMLDivElement>(null);
-  const close = useRef(onClose);
-  close.current = onClose;
+  const close = useEvent(onClose);
   useLayoutEffect(() => {
     const element = box.current!;
     element.showPopover();
@@ -60,13 +60,13 @@ export function Popover({ anchor, onClose, label, children, ...options }: Popove
     const isOutside = (target: EventTarget | null) =>
       target instanceof Node && box.current?.contains(target) === false && !anchor.contains(target);
     const outside = ({ target }: Event) => {
-      if (isOutside(target)) close.current();
+      if (isOutside(target)) close();
     };
     const key = (event: KeyboardEvent) => {
       if (pressedKey(event) !== 'Escape') return;
       event.stopPropagation();
       event.preventDefault();
-      close.current();
+      close();
     };
     document.addEventListener('pointerdown', outside, true);
     document.addEventListener('focusin', outside, true);
@@ -76,7 +76,7 @@ export function Popover({ anchor, onClose, label, children, ...options }: Popove
       document.removeEventListener('focusin', outside, true);
       document.removeEventListener('keydown', key, true);
     };
-  }, [anchor]);
+  }, [anchor, close]);
   const given = { role, 'aria-label': label, onKeyDown, ...(id !== undefined && { id }) };
   return (
     <div ref={box} {...given} popover="manual" tabIndex={-1} class={`popover ${more}`}>

@@ -1,6 +1,8 @@
 import { useClient } from '@parley/client/react';
 import type { WidgetPublic } from '@parley/protocol/resources/widget.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
+import { useAction } from '@parley/ui/feedback/action.ts';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useState } from 'preact/hooks';
 import type { WidgetTexts } from '../texts.ts';
 
@@ -15,19 +17,16 @@ export function Address({ texts, widget, language }: AddressProps) {
   const client = useClient();
   const [email, setEmail] = useState('');
   const [sent, setSent] = useState('');
-  const [problem, setProblem] = useState('');
+  const { problem, run } = useAction();
   if (sent !== '') return <p role="status">{texts.addressSent(sent)}</p>;
-  const submit = async (event: Event) => {
+  const submit = (event: Event) => {
     event.preventDefault();
-    setProblem('');
-    try {
+    void run(async () => {
       const path = `/v1/widgets/${widget.id}/visitors/actions/confirm-address` as const;
       const body = { email: email.trim(), language };
       await client!.fetch(path, { method: 'POST', body });
       setSent(body.email);
-    } catch (error) {
-      setProblem((error as Error).message);
-    }
+    });
   };
   return (
     <form class="address" onSubmit={submit}>
@@ -44,11 +43,7 @@ export function Address({ texts, widget, language }: AddressProps) {
         />
       </label>
       <Button type="submit">{texts.addressSend}</Button>
-      {problem !== '' && (
-        <p class="chat-problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
     </form>
   );
 }

@@ -48,7 +48,7 @@ function BubbleFile({ attachment, texts }: BubbleFileProps) {
   ) : (
     <>
       <Icon of={FileText} />
-      <span class="bubble-file-name" dir="auto">
+      <span class="one-line" dir="auto">
         {name}
       </span>
       {removedAt ? <small>{texts.fileGone}</small> : size != null && <small>{sizeText(size)}</small>}

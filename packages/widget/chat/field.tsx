@@ -1,5 +1,6 @@
 import type { AttachmentInput } from '@parley/protocol/resources/chat-message.ts';
 import { IconButton } from '@parley/ui/elements/button.tsx';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useFileDrop } from '@parley/ui/files/file-drop.ts';
 import { FilesButton } from '@parley/ui/files/files-button.tsx';
 import { pastedFiles } from '@parley/ui/files/pasted.ts';
@@ -87,11 +88,7 @@ export function Field(props: FieldProps) {
         onRemove={(key) => uploads.remove(key)}
         onRetry={(key) => uploads.retry(key, upload)}
       />
-      {problem !== '' && (
-        <p class="chat-problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
       <FilesButton label={texts.attach} field={texts.files} onFiles={add} disabled={isDisabled} />
       <TextField
         field={field}

@@ -1,5 +1,6 @@
+import { useAction } from '@parley/ui/feedback/action.ts';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
 import type { Upload } from '@parley/ui/files/uploads.ts';
-import { useState } from 'preact/hooks';
 import type { WidgetTexts } from '../texts.ts';
 import { Field, type WrittenMessage } from './field.tsx';
 import type { KeptWriting } from './kept-writing.ts';
@@ -16,32 +17,15 @@ export interface StartProps {
 
 /** A conversation that begins with its first message. */
 export function Start({ texts, greeting, offline, onSend, upload, writing }: StartProps) {
-  const [problem, setProblem] = useState('');
-  const [isSending, setSending] = useState(false);
-  const send = async (message: WrittenMessage) => {
-    setSending(true);
-    setProblem('');
-    try {
-      await onSend(message);
-      return true;
-    } catch (error) {
-      setProblem((error as Error).message);
-      return false;
-    } finally {
-      setSending(false);
-    }
-  };
+  const { isBusy: isSending, problem, run } = useAction();
+  const send = (message: WrittenMessage) => run(() => onSend(message));
   return (
     <>
       <div class="chat-body">
         <p class="bubble">{greeting}</p>
         {offline !== null && <p class="bubble">{offline}</p>}
         {isSending && <p role="status">{texts.sending}</p>}
-        {problem !== '' && (
-          <p class="chat-problem" role="alert">
-            {problem}
-          </p>
-        )}
+        <Problem text={problem} />
       </div>
       <Field
         texts={texts}

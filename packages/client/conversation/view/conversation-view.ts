@@ -15,7 +15,6 @@ import { conversationPath, messagePath, WHOLE } from '../../rest/paths.ts';
 import type { AttachmentInput, UploadOptions } from '../../rest/upload.ts';
 import { deferred } from '../../timing/deferred.ts';
 import type { ConversationHost } from '../conversation-host.ts';
-import type { TimelinePart } from '../live-timeline.ts';
 import { Activity } from './activity.ts';
 import { ConversationParts } from './conversation-parts.ts';
 import {
@@ -38,6 +37,7 @@ import { ShownPeople } from './shown-people.ts';
 import { ThreadView } from './thread-view.ts';
 import { type SentMessage, Timeline } from './timeline.ts';
 import { TimelineReader } from './timeline-reader.ts';
+import type { TimelinePart } from './timeline-view.ts';
 import type { ViewCore } from './view-core.ts';
 import { WindowView } from './window-view.ts';
 

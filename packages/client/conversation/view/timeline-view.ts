@@ -3,6 +3,12 @@ import type { ThreadEvents, ThreadSnapshot } from './conversation-snapshot.ts';
 import type { Timeline } from './timeline.ts';
 import { TimelineReader, type TimelineReaderHost } from './timeline-reader.ts';
 
+/** The loaded part of a LiveTimeline. */
+export interface TimelinePart<Snapshot extends object> extends LoadedPart<Snapshot> {
+  readonly opened: Promise<void>;
+  readonly reader: TimelineReader;
+}
+
 type Common = Pick<ThreadSnapshot, 'status' | 'end' | 'hasOlder'>;
 
 export interface TimelineViewOptions {
@@ -14,7 +20,7 @@ export interface TimelineViewOptions {
 }
 
 /** A timeline beside that of a conversation's view: a thread, or a window. */
-export abstract class TimelineView<Snapshot extends Common = Common> implements LoadedPart<Snapshot> {
+export abstract class TimelineView<Snapshot extends Common = Common> implements TimelinePart<Snapshot> {
   readonly timeline: Timeline;
   readonly reader: TimelineReader;
   readonly opened: Promise<void>;

@@ -64,7 +64,7 @@ function NewKind({ onAdd }: { readonly onAdd: (category: string) => void }) {
   const [name, setName] = useState('');
   return (
     <form
-      class="notification-settings-line"
+      class="field-line notification-settings-line"
       onSubmit={(event) => {
         event.preventDefault();
         onAdd(name);

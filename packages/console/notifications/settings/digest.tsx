@@ -22,7 +22,7 @@ export function Digest({ settings: { digest_after_minutes: minutes }, change }: 
         <span>Mail me what I have not seen</span>
       </label>
       {minutes !== null && (
-        <div class="notification-settings-line">
+        <div class="field-line notification-settings-line">
           <label for={id}>After</label>
           <input
             id={id}

@@ -1,3 +1,4 @@
+import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { CategoryChannels } from './category-channels.tsx';
 import { Digest } from './digest.tsx';
 import { Pause } from './pause.tsx';
@@ -20,9 +21,7 @@ export function NotificationSettings() {
           <CategoryChannels settings={settings} change={change} />
         </>
       )}
-      <p role="alert" class="notification-settings-problem">
-        {problem}
-      </p>
+      <Problem text={problem} />
     </section>
   );
 }

@@ -16,11 +16,11 @@ export function Pause({ settings: { mute_until: until }, change }: SettingsPart)
           ? 'Push and mail come as they are set.'
           : `Nothing is pushed or mailed until ${fullTimeOf(until)}.`}
       </p>
-      <div class="notification-settings-line">
+      <div class="field-line notification-settings-line">
         <Button onClick={() => pauseUntil(new Date(Date.now() + HOUR_MS))}>For an hour</Button>
         <Button onClick={() => pauseUntil(morning(1))}>Until tomorrow</Button>
         <Button onClick={() => pauseUntil(morning(7))}>For a week</Button>
-        <label class="notification-settings-line">
+        <label class="field-line notification-settings-line">
           Until
           <input
             type="datetime-local"

@@ -33,7 +33,7 @@ export function QuietHours({ settings: { do_not_disturb: hours }, change }: Sett
       </label>
       {hours !== null && (
         <>
-          <div class="notification-settings-line">
+          <div class="field-line notification-settings-line">
             <label for={`${id}-from`}>From</label>
             <Clock id={`${id}-from`} value={hours.from} onChange={(from) => set({ from })} />
             <label for={`${id}-to`}>to</label>

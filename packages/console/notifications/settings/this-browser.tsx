@@ -1,6 +1,7 @@
 import type { PushState } from '@parley/client';
 import { useConnection } from '@parley/client/react';
 import { useAction } from '@parley/ui/feedback/action.ts';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useResource } from '@parley/ui/hooks/resource.ts';
 import { useSignedIn } from '../../session/session-context.tsx';
 import { pushWorker } from '../push-worker.ts';
@@ -45,11 +46,7 @@ export function ThisBrowser() {
           {push !== null && <small>{SAID[push]}</small>}
         </span>
       </label>
-      {problem !== '' && (
-        <p role="alert" class="notification-settings-problem">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
       <label class="notification-settings-choice">
         <input type="checkbox" checked={sound} onChange={(event) => setSound(event.currentTarget.checked)} />
         <span>Play a sound</span>
