@@ -1,5 +1,6 @@
 import type { InstallationCheck } from '@parley/protocol/resources/installation.ts';
 import { Icon } from '@parley/ui/elements/icon.tsx';
+import { sentenceOf } from '@parley/ui/form/labels.ts';
 import { CircleCheck, TriangleAlert } from 'lucide';
 
 /** The checks, with advice about each problem. Problems stand first. */
@@ -27,7 +28,7 @@ function Check({ check: { name, state, message, docs_url } }: { readonly check: 
       <Icon of={state === 'attention' ? TriangleAlert : CircleCheck} />
       <div>
         <a href={docs_url} target="_blank" rel="noopener">
-          {LABELS[name] ?? name}
+          {sentenceOf(name)}
         </a>
         <span class="hidden-visually">{state === 'attention' ? ' needs attention: ' : ': '}</span>
         <p>{message}</p>
@@ -39,17 +40,6 @@ function Check({ check: { name, state, message, docs_url } }: { readonly check: 
 function summaryOf(count: number, ill: readonly InstallationCheck[]): string {
   if (count === 0) return 'Nothing is known yet.';
   if (ill.length === 0) return 'Everything is well.';
-  const names = ill.map(({ name }) => LABELS[name] ?? name).join(', ');
+  const names = ill.map(({ name }) => sentenceOf(name)).join(', ');
   return `Attention: ${names}.`;
 }
-
-const LABELS: Readonly<Record<string, string | undefined>> = {
-  postgres: 'Postgres',
-  redis: 'Redis',
-  jobs: 'Jobs',
-  files: 'Files',
-  imports: 'Imports',
-  mail: 'Mail',
-  search: 'Search',
-  webhooks: 'Webhooks',
-};
