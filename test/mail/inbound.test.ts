@@ -108,7 +108,19 @@ t.test('inbound mail may have a head of any length and form', async (t) => {
   t.equal((await post(`${long}To: support@harbor.example\r\nMessage-ID: <long@x>\r\n\r\nHello`)).status, 200);
   const endless = `X: ${'x'.repeat(300_000)}\r\nTo: support@harbor.example\r\n\r\nHello`;
   t.equal((await post(endless)).status, 404, 'recipients beyond 256 KiB do not count');
-  t.equal((await post('To: support@harbor.example\nMessage-ID: <lf@x>\n\nHello\n')).status, 200, 'bare LF');
+  for (const [name, end] of Object.entries({ lf: '\n', cr: '\r', crcrlf: '\r\r\n' })) {
+    const lines = [
+      'X: y',
+      'To: support@harbor.example',
+      `Message-ID: <${name}@x>`,
+      '',
+      'To: x@y.example',
+      '',
+    ];
+    t.equal((await post(lines.join(end))).status, 200, `lines that end with ${JSON.stringify(end)}`);
+    const ofText = ['X: y', `Message-ID: <${name}@x>`, '', 'To: support@harbor.example', ''];
+    t.equal((await post(ofText.join(end))).status, 404, 'a text names no recipient');
+  }
   t.equal((await post('To: support@harbor.example')).status, 200, 'no body at all');
   t.equal((await post(randomBytes(100_000))).status, 404);
 });

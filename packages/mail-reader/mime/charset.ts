@@ -32,6 +32,7 @@ export function decodeText(bytes: Buffer, label: string | null): DecodedText {
   return isMostlyUtf8 ? decoded : decodeAs(bytes, 'windows-1252');
 }
 
+const UTF_8 = new TextDecoder('utf-8');
 /** Names of the Encoding Standard whose letters beyond ASCII are never valid UTF-8 together. */
 const SINGLE_BYTES = /^(iso-8859|windows-)/;
 /** Labels that mailers use for any character set, without punctuation. */
@@ -141,6 +142,7 @@ function decoded(bytes: Buffer, name: string): string {
     const [set, highBits] = sevenBits;
     return decoded(Buffer.from(highBits(bytes.toString('latin1')), 'latin1'), set);
   }
+  if (name === 'utf-8') return UTF_8.decode(bytes);
   try {
     return new TextDecoder(name).decode(bytes);
   } catch {

@@ -1,4 +1,5 @@
 import { Header, type StructuredField, structuredField } from './header.ts';
+import { UsualLines } from './line-ends.ts';
 
 /** A part of a mail: the mail itself, a multipart, or a leaf. */
 export interface MimePart {
@@ -55,6 +56,9 @@ export class MimeSplitter {
   readonly #open: MimePart[] = [];
   #parts = 0;
   #atLineStart = true;
+  readonly #lines = new UsualLines();
+  /** Bytes of the rest whose line ends were not looked at. */
+  #unseen = 0;
 
   *write(bytes: Buffer): Generator<MimeEvent> {
     const kept = this.#rest.length;
@@ -64,6 +68,7 @@ export class MimeSplitter {
     this.#rest.copy(this.#memory);
     bytes.copy(this.#memory, kept);
     this.#rest = this.#memory.subarray(0, kept + bytes.length);
+    this.#unseen += bytes.length;
     yield* this.#read(false);
   }
 
@@ -76,6 +81,10 @@ export class MimeSplitter {
   }
 
   *#read(isLast: boolean): Generator<MimeEvent> {
+    if (!this.#lines.canBegin(this.#rest, isLast)) return;
+    const seen = this.#rest.length - this.#unseen;
+    this.#rest = this.#rest.subarray(0, seen + this.#lines.change(this.#rest.subarray(seen)));
+    this.#unseen = 0;
     for (;;) {
       const before = this.#rest;
       if (this.#header !== null) yield* this.#readHeader(isLast);

@@ -61,6 +61,26 @@ t.test('each mail is read as expected, in whatever pieces it arrives', async (t)
   }
 });
 
+t.test('each mail is read alike with each line end that mails come with', async (t) => {
+  for (const { name, source } of CORPUS) {
+    const bytes = source();
+    if (bytes.length > 10_000) continue;
+    const { mail, attachments } = await readInPieces(bytes, 65_536);
+    const files = attachments.map(([filename, type]) => [filename, type]);
+    for (const end of ['\n', '\r', '\r\r\n']) {
+      const changed = Buffer.from(bytes.toString('latin1').replaceAll('\r\n', end), 'latin1');
+      for (const size of [65_536, 7]) {
+        const read = await readInPieces(changed, size);
+        t.strictSame(
+          [read.mail, read.attachments.map(([filename, type]) => [filename, type])],
+          [mail, files],
+          `${name} with ${JSON.stringify(end)} in pieces of ${size}`,
+        );
+      }
+    }
+  }
+});
+
 t.test('a short run of the campaign of changed mails', async (t) => {
   const figures = await mailParse(t, { seed: 1, mails: 400 });
   t.strictSame(figures.problems, []);

@@ -1,3 +1,5 @@
+import { lineEndOf } from '@parley/mail-reader/mime/line-ends.ts';
+
 /** The bytes of a mail, whose head is available before the rest has arrived. */
 export interface Arriving {
   /** The header section, or its first MAX_HEAD_BYTES if it is longer. */
@@ -34,10 +36,11 @@ export async function readHead(bytes: AsyncIterable<Buffer>): Promise<Arriving> 
 
 /** Returns the unfolded values of the header fields with this name (in lower case), in order. */
 export function headerValues(head: Buffer, name: string): string[] {
+  const end = lineEndOf(head, true) === 'cr' ? '\r' : '\r*\n';
   const lines = head
     .toString('utf8')
-    .replace(/\r?\n[ \t]+/g, ' ')
-    .split(/\r?\n/);
+    .replace(new RegExp(`${end}[ \\t]+`, 'g'), ' ')
+    .split(new RegExp(end));
   return lines.flatMap((line) => {
     const colon = line.indexOf(':');
     const isNamed = colon !== -1 && line.slice(0, colon).trimEnd().toLowerCase() === name;
@@ -51,9 +54,13 @@ const FIRST_BYTES = 16 * 1024;
 
 /** Returns the end of the header section, or -1. */
 function endOfHead(bytes: Buffer, from: number): number {
-  const ends = ['\r\n\r\n', '\n\n'].map((line) => bytes.indexOf(line, from)).filter((at) => at !== -1);
+  const ends = EMPTY_LINES[lineEndOf(bytes, false) ?? 'usual']
+    .map((line) => bytes.indexOf(line, from))
+    .filter((at) => at !== -1);
   return ends.length === 0 ? -1 : Math.min(...ends);
 }
+
+const EMPTY_LINES = { usual: ['\r\n\r\n', '\n\n'], cr: ['\r\r'], 'cr-cr-lf': ['\n\r\r\n'] };
 
 async function* joined(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer, void> {
   try {
