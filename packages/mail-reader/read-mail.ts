@@ -7,6 +7,7 @@ import { type TransferDecoder, transferDecoder } from './mime/transfer-encoding.
 import { NOTHING_READ, type ReadMail } from './parsed-mail.ts';
 import { readComplaint } from './reports/complaint.ts';
 import { readReport } from './reports/delivery-report.ts';
+import { isSource, isWhole } from './text/alternatives.ts';
 import { cleanText, cutText } from './text/clean-text.ts';
 import { unflowed } from './text/flowed-text.ts';
 import { isForward } from './text/mail-head.ts';
@@ -203,9 +204,12 @@ class MailReader {
     let hasHtml = false;
     for (const { plain, html } of this.#passages.values()) {
       const text = plain.map((body) => this.#plainText(body)).join('\n');
-      const shown = html.length === 0 ? null : this.#html(html.map((body) => this.#decoded(body)).join('\n'));
+      const source =
+        html.length === 0 && isSource(text) ? text : html.map((body) => this.#decoded(body)).join('\n');
+      const shown = source === '' ? null : this.#html(source);
       if (shown !== null) hasHtml = true;
-      const isPlain = text.trim() !== '' || shown === null;
+      const isPlain =
+        shown === null || shown.text === '' || (text.trim() !== '' && isWhole(text, shown.text));
       texts.push(isPlain ? text : shown.text);
       htmls.push(shown?.html ?? textAsHtml(text));
     }

@@ -84,7 +84,7 @@ function nameOf(label: string | null): string | null {
     .replace(/\*.*$/, '');
   const name = ALIASES.reduce((text, [pattern, other]) => text.replace(pattern, other), given);
   if (WESTERN.has(name.replace(/[^a-z0-9]/g, ''))) return null;
-  if (SEVEN_BITS.has(name)) return name;
+  if (name === 'utf-8' || SEVEN_BITS.has(name)) return name;
   try {
     const { encoding } = new TextDecoder(name);
     return WHOLE.get(encoding) ?? encoding;

@@ -16,7 +16,7 @@ export interface ReadHtml {
  * (docs/contract.md#html-of-a-mail describes the result).
  */
 export function readHtml(source: string, pictures: ReadonlyMap<string, number>): ReadHtml {
-  const clean = cleanText(source);
+  const clean = withTags(cleanText(source));
   if (isMadeOfTags(clean)) {
     const text = cleanLine(clean.replace(/<[^<>]*(>|$)/g, ' '));
     return { html: textAsHtml(text), text, isDamaged: true };
@@ -46,6 +46,11 @@ export function readHtml(source: string, pictures: ReadonlyMap<string, number>):
     onCloseTag: (name) => text.close(name),
   });
   return { html, text: text.finish(), isDamaged: false };
+}
+
+/** Keeps the lines of a text that is called HTML and has no tag. */
+function withTags(source: string): string {
+  return /<[a-z!/?]/i.test(source) ? source : `<pre style="white-space:pre-wrap">${source}</pre>`;
 }
 
 /** Returns the text that the sanitizer has escaped. */

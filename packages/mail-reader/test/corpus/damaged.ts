@@ -112,7 +112,7 @@ Plain --a
 --a-b
 Content-Type: text/html
 
-<p>Rich</p>
+<p>Plain --a</p>
 --a-b--
 --a  
 Content-Type: application/pdf; name=a.pdf
@@ -124,7 +124,7 @@ Epilogue that is nothing.
       ),
     parsed: {
       visibleText: 'Plain --a\n--aa\n-- a',
-      html: { has: [/Rich/] },
+      html: { has: [/<p>Plain --a/] },
       attachments: [['a.pdf', 'application/pdf', 4]],
     },
   },
