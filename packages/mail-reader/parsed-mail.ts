@@ -23,11 +23,15 @@ export interface ParsedMail {
   readonly report: DeliveryReport | null;
   /** The complaint of a recipient (RFC 5965), or null for any other mail. */
   readonly complaint: Complaint | null;
+  /** `signed`: by S/MIME or PGP, which nothing checks. `encrypted`: nothing of the text is read. */
+  readonly protection: MailProtection | null;
   /** Whether parts could not be read; the source still has them. */
   readonly isDamaged: boolean;
   /** Why nothing but the header was read, so that the whole mail is its attachment; else null. */
   readonly unread: UnreadCause | null;
 }
+
+export type MailProtection = 'signed' | 'encrypted';
 
 /** The limit of reading that a mail broke, or `failure` where its thread ended by itself. */
 export type UnreadCause = 'time' | 'memory' | 'failure';
@@ -51,6 +55,7 @@ export const NOTHING_READ: ReadMail = {
   html: null,
   report: null,
   complaint: null,
+  protection: null,
   isDamaged: false,
 };
 

@@ -1,10 +1,11 @@
 import { MAIL_LIMITS } from './mail-limits.ts';
 import { decodeText } from './mime/charset.ts';
+import { CmsContent } from './mime/cms-content.ts';
 import { decodeField, type Header, isForServers, lineOf, messageIdsOf } from './mime/header.ts';
 import { type MimeEvent, type MimePart, MimeSplitter } from './mime/mime-splitter.ts';
-import { filenameOf, type PartRole, roleOf } from './mime/part-role.ts';
+import { filenameOf, isSignature, type PartRole, roleOf } from './mime/part-role.ts';
 import { type TransferDecoder, transferDecoder } from './mime/transfer-encoding.ts';
-import { NOTHING_READ, type ReadMail } from './parsed-mail.ts';
+import { type MailProtection, NOTHING_READ, type ReadMail } from './parsed-mail.ts';
 import { readComplaint } from './reports/complaint.ts';
 import { readReport } from './reports/delivery-report.ts';
 import { isSource, isWhole } from './text/alternatives.ts';
@@ -33,12 +34,8 @@ export async function readMailBytes(
   onHeader: (mail: ReadMail) => void = () => {},
 ): Promise<ReadMail> {
   const reader = new MailReader(sink, onHeader);
-  const splitter = new MimeSplitter();
-  for await (const piece of bytes) {
-    for (const event of splitter.write(piece)) await reader.take(event);
-  }
-  for (const event of splitter.end()) await reader.take(event);
-  return reader.finish(splitter.isDamaged);
+  for await (const piece of bytes) await reader.write(piece);
+  return reader.finish();
 }
 
 /** A text whose transfer encoding is decoded, but not its character set. */
@@ -54,6 +51,7 @@ interface Passage {
 }
 
 class MailReader {
+  readonly #splitter = new MimeSplitter();
   readonly #sink: AttachmentSink;
   readonly #onHeader: (mail: ReadMail) => void;
   #header: Header | null = null;
@@ -63,7 +61,8 @@ class MailReader {
   /** Content-ID → position of the attachment. */
   readonly #pictures = new Map<string, number>();
   #attachments = 0;
-  #leaf: Leaf | null = null;
+  /** The open leaves: a leaf with a mail in it has those of that mail beside it. */
+  readonly #leaves = new Map<MimePart, Leaf>();
   /** The text before the first part, which is the body if no part follows. */
   readonly #preamble: Buffer[] = [];
   readonly #room = {
@@ -72,6 +71,7 @@ class MailReader {
     status: MAIL_LIMITS.reportBytes as number,
     returned: MAIL_LIMITS.reportBytes as number,
   };
+  #protection: MailProtection | null = null;
   #isDamaged = false;
 
   constructor(sink: AttachmentSink, onHeader: (mail: ReadMail) => void) {
@@ -79,10 +79,16 @@ class MailReader {
     this.#onHeader = onHeader;
   }
 
-  async take(event: MimeEvent): Promise<void> {
-    if (event.kind === 'open') this.#open(event.part);
-    else if (event.kind === 'bytes') await this.#write(event.part, event.bytes);
-    else await this.#close(event.part);
+  async write(bytes: Buffer): Promise<void> {
+    await this.#take(this.#splitter.write(bytes));
+  }
+
+  async #take(events: Iterable<MimeEvent>): Promise<void> {
+    for (const event of events) {
+      if (event.kind === 'open') this.#open(event.part);
+      else if (event.kind === 'bytes') await this.#write(event.part, event.bytes);
+      else await this.#close(event.part);
+    }
   }
 
   #open(part: MimePart): void {
@@ -90,16 +96,26 @@ class MailReader {
       this.#header = part.header;
       this.#onHeader(this.#described({ isDamaged: true }));
     }
+    if (isSignature(part)) this.#protection ??= 'signed';
+    if (part.type.value === 'multipart/encrypted') this.#noteEncrypted(part);
     if (part.boundary !== null) return;
     const role = roleOf(part);
     const encoding = part.header.raw('content-transfer-encoding') ?? '';
-    this.#leaf = {
+    const splitter = role === 'wrapped' ? this.#splitter.within(part) : null;
+    this.#leaves.set(part, {
       part,
-      role,
+      role: role === 'wrapped' && splitter === null ? 'attachment' : role,
       decoder: transferDecoder(encoding),
       body: this.#bodyOf(part, role),
+      wrapped: splitter && { content: new CmsContent(), splitter },
       hasBegun: false,
-    };
+    });
+  }
+
+  /** Has a sentence in place of a part that is encrypted. */
+  #noteEncrypted(part: MimePart): void {
+    this.#protection = 'encrypted';
+    this.#passages.set(part, { plain: [{ part, bytes: [ENCRYPTED] }], html: [] });
   }
 
   #bodyOf(part: MimePart, role: PartRole): Buffer[] {
@@ -128,7 +144,8 @@ class MailReader {
       if (part.parent === null) this.#keep(this.#preamble, 'plain', bytes);
       return;
     }
-    if (this.#leaf !== null) await this.#writeDecoded(this.#leaf, this.#leaf.decoder.write(bytes));
+    const leaf = this.#leaves.get(part);
+    if (leaf !== undefined) await this.#writeDecoded(leaf, leaf.decoder.write(bytes));
   }
 
   async #close(part: MimePart): Promise<void> {
@@ -140,16 +157,34 @@ class MailReader {
       }
       return;
     }
-    const leaf = this.#leaf;
-    this.#leaf = null;
-    if (leaf === null) return;
-    await this.#writeDecoded(leaf, leaf.decoder.end());
+    const leaf = this.#leaves.get(part);
+    if (leaf === undefined) return;
+    await this.#writeDecoded(leaf, leaf.decoder.end(), true);
+    if (leaf.wrapped !== null) {
+      await this.#take(leaf.wrapped.splitter.end());
+      if (leaf.wrapped.content.isCut || leaf.wrapped.splitter.isDamaged) this.#isDamaged = true;
+    }
+    this.#leaves.delete(part);
     if (leaf.hasBegun) await this.#sink.end();
   }
 
-  async #writeDecoded(leaf: Leaf, bytes: Buffer): Promise<void> {
+  /** Reads the mail in a leaf. Returns the bytes of the leaf that are a file, if it has none. */
+  async #writeWrapped(leaf: Leaf, bytes: Buffer, isLast: boolean): Promise<Buffer> {
+    if (leaf.wrapped === null) return bytes;
+    const { content, splitter } = leaf.wrapped;
+    for (const piece of content.write(bytes, isLast)) await this.#take(splitter.write(piece));
+    if (content.kind === 'signed') this.#protection ??= 'signed';
+    if (content.kind === 'signed' || content.kind === undefined) return NOTHING;
+    if (content.kind === 'encrypted') this.#noteEncrypted(leaf.part);
+    leaf.wrapped = null;
+    leaf.role = 'attachment';
+    return content.begun;
+  }
+
+  async #writeDecoded(leaf: Leaf, decoded: Buffer, isLast = false): Promise<void> {
+    const bytes = await this.#writeWrapped(leaf, decoded, isLast);
     const { role } = leaf;
-    if (bytes.length === 0 || role === 'ignored') return;
+    if (bytes.length === 0 || role === 'ignored' || role === 'wrapped') return;
     if (role !== 'attachment') {
       this.#keep(leaf.body, role, bytes);
       return;
@@ -177,8 +212,9 @@ class MailReader {
     body.push(kept);
   }
 
-  finish(isDamaged: boolean): ReadMail {
-    if (isDamaged) this.#isDamaged = true;
+  async finish(): Promise<ReadMail> {
+    await this.#take(this.#splitter.end());
+    if (this.#splitter.isDamaged) this.#isDamaged = true;
     const { text, html } = this.#body();
     const whole = this.#cut(text, MAIL_LIMITS.textCharacters);
     const visible = isForward(this.#header?.text('subject') ?? '') ? whole.trim() : visibleText(whole);
@@ -187,6 +223,7 @@ class MailReader {
       visibleText: cutText(visible, MAIL_LIMITS.visibleCharacters),
       html,
       ...this.#reports(whole),
+      protection: this.#protection,
       isDamaged: this.#isDamaged,
     });
   }
@@ -278,11 +315,18 @@ class MailReader {
   }
 }
 
+const NOTHING = Buffer.alloc(0);
+const ENCRYPTED = Buffer.from(
+  'This mail is encrypted, and only the key of its recipient can read it. It is attached as it came.',
+);
+
 interface Leaf {
   readonly part: MimePart;
-  readonly role: PartRole;
+  role: PartRole;
   readonly decoder: TransferDecoder;
   readonly body: Buffer[];
+  /** The mail in it, while it may have one. */
+  wrapped: { readonly content: CmsContent; readonly splitter: MimeSplitter } | null;
   /** Whether the sink has begun it. */
   hasBegun: boolean;
 }

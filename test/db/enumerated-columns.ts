@@ -114,6 +114,7 @@ const ENUMERATIONS: Enumerations = {
   },
   mails: {
     direction: { in: true, out: true },
+    protection: { encrypted: true, signed: true },
     purpose: {
       automatic: true,
       bounce: true,

@@ -153,6 +153,7 @@ function mailOf(fields: Partial<ParsedMail>, inbox: MailboxRow): ParsedMail {
     attachments: [],
     report: null,
     complaint: null,
+    protection: null,
     isDamaged: false,
     unread: null,
     ...fields,

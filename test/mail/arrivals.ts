@@ -134,6 +134,7 @@ async function parseMail(store: MailFiles, key: string): Promise<ParsedMail> {
     html: null,
     report: null,
     complaint: null,
+    protection: null,
     attachments: [{ key: attachment, filename: 'a.txt', contentType: 'text/plain', sizeBytes }],
     isDamaged: false,
     unread: null,

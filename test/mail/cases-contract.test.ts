@@ -202,6 +202,7 @@ t.test('how mail of a case travels', async (t) => {
     message_id: message.id,
     inbox_id: inbox.id,
     verdict: null,
+    protection: null,
   });
   t.equal(out.recipients[0]!.address, bridged.customerAddress.toLowerCase());
 

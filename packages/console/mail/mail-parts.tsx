@@ -65,7 +65,7 @@ function lastSubject(messages: readonly TimelineMessage[], id: string): string |
 }
 
 function Ways({
-  mail: { direction, from_name, from_address, recipients, verdict },
+  mail: { direction, from_name, from_address, recipients, verdict, protection },
 }: {
   readonly mail: Email;
 }) {
@@ -83,6 +83,7 @@ function Ways({
       {direction === 'in' && verdict?.result === 'fail' && (
         <strong class="mail-forged">The sender may be forged.</strong>
       )}
+      {protection === 'signed' && <span>Signed; the signature was not checked.</span>}
     </p>
   );
 }

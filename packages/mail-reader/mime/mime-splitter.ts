@@ -42,23 +42,34 @@ export class MimeSplitter {
   /** Whether anything is skipped or missing. */
   isDamaged = false;
   /** Undecided bytes, at the start of the memory that every piece is read into. */
-  #memory: Buffer = Buffer.alloc(MEMORY_BYTES);
-  #rest: Buffer = this.#memory.subarray(0, 0);
+  #memory: Buffer;
+  #rest: Buffer;
   /** The header that is being read, or null while a body is read. */
-  #header: { readonly parent: MimePart | null; bytes: Buffer[]; size: number } | null = {
-    parent: null,
-    bytes: [],
-    size: 0,
-  };
+  #header: { readonly parent: MimePart | null; bytes: Buffer[]; size: number } | null;
   /** The part to which the bytes belong, or null if they are skipped. */
   #part: MimePart | null = null;
   /** Open multiparts, outermost first. */
   readonly #open: MimePart[] = [];
-  #parts = 0;
+  readonly #count: { parts: number };
   #atLineStart = true;
   readonly #lines = new UsualLines();
   /** Bytes of the rest whose line ends were not looked at. */
   #unseen = 0;
+
+  constructor(parent: MimePart | null = null, count: { parts: number } = { parts: 0 }) {
+    this.#memory = Buffer.alloc(parent === null ? MEMORY_BYTES : 0);
+    this.#rest = this.#memory.subarray(0, 0);
+    this.#header = { parent, bytes: [], size: 0 };
+    this.#count = count;
+  }
+
+  /**
+   * Returns a splitter for the content of a leaf, which has a mail in it, or null where that would
+   * be too deep. Its limit of parts is that of the whole.
+   */
+  within(leaf: MimePart): MimeSplitter | null {
+    return leaf.depth < MIME_LIMITS.depth ? new MimeSplitter(leaf, this.#count) : null;
+  }
 
   *write(bytes: Buffer): Generator<MimeEvent> {
     const kept = this.#rest.length;
@@ -148,7 +159,7 @@ export class MimeSplitter {
   }
 
   #partOf(header: Header, parent: MimePart | null): MimePart {
-    this.#parts += 1;
+    this.#count.parts += 1;
     if (parent !== null) parent.children += 1;
     const depth = parent === null ? 0 : parent.depth + 1;
     const type = typeOf(header, parent);
@@ -193,7 +204,7 @@ export class MimeSplitter {
       } else {
         yield* this.#closeTo(index + 1);
         // Beyond the limit, its bytes and header belong to no part.
-        if (this.#parts >= MIME_LIMITS.parts) this.isDamaged = true;
+        if (this.#count.parts >= MIME_LIMITS.parts) this.isDamaged = true;
         else this.#header = { parent: boundary.multipart, bytes: [], size: 0 };
       }
       return;

@@ -4,11 +4,11 @@ import { structuredField } from './header.ts';
 import type { MimePart } from './mime-splitter.ts';
 
 /**
- * The role of a leaf: `plain` and `html` are the body, `status` is a report of a bounce or a
- * complaint, `returned` is
- * the mail that it is about, and `ignored` parts serve only machines.
+ * The role of a leaf: `plain` and `html` are the body, `wrapped` has a mail in it (S/MIME),
+ * `status` is a report of a bounce or a complaint, `returned` is the mail that it is about, and
+ * `ignored` parts serve only machines.
  */
-export type PartRole = 'plain' | 'html' | 'attachment' | 'status' | 'returned' | 'ignored';
+export type PartRole = 'plain' | 'html' | 'attachment' | 'wrapped' | 'status' | 'returned' | 'ignored';
 
 export function roleOf(part: MimePart): PartRole {
   const { value: type } = part.type;
@@ -16,7 +16,9 @@ export function roleOf(part: MimePart): PartRole {
   if (STATUS.has(type)) return 'status';
   if (container === 'multipart/report' && RETURNED.has(type)) return 'returned';
   if (container === 'multipart/report' && type.startsWith('message/')) return 'ignored';
-  if (container === 'multipart/signed' && SIGNATURES.test(type)) return 'ignored';
+  if (isSignature(part) || type === 'application/pgp-encrypted') return 'ignored';
+  if (WRAPPED.test(type) || (type === 'application/octet-stream' && /\.p7m$/i.test(nameOf(part))))
+    return 'wrapped';
   // A multipart cannot be split if its boundary is missing or it is nested too deep.
   if (type.startsWith('multipart/')) return part.parent === null ? 'plain' : 'ignored';
   if (container === 'multipart/alternative' && OTHER_BODIES.has(type)) return 'ignored';
@@ -42,6 +44,7 @@ const RETURNED = new Set([
   'message/rfc822-headers',
   'message/global-headers',
 ]);
+const WRAPPED = /^application\/(x-)?pkcs7-mime$/;
 const SIGNATURES = /^application\/(pgp-signature|(x-)?pkcs7-signature)$/;
 /** The same body in forms for other kinds of clients. */
 const OTHER_BODIES = new Set([
@@ -51,6 +54,11 @@ const OTHER_BODIES = new Set([
   'text/richtext',
   'text/rtf',
 ]);
+
+/** Returns whether a part is the signature of the one before it (RFC 1847). */
+export function isSignature({ type, parent }: MimePart): boolean {
+  return parent?.type.value === 'multipart/signed' && SIGNATURES.test(type.value);
+}
 
 /** Returns the file name of an attached part. */
 export function filenameOf(part: MimePart): string {

@@ -19,6 +19,7 @@ function differences({ mail, attachments }: ReadParts, name: string, expected: E
     attachments: [],
     report: null,
     complaint: null,
+    protection: null,
     isDamaged: false,
     ...rest,
     text,

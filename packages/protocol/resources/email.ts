@@ -82,6 +82,7 @@ export const Email = Type.Object({
   recipients: Type.Array(EmailRecipient),
   subject: Nullable(Type.String()),
   verdict: Nullable(EmailVerdict),
+  protection: Since('1.4.harbor-preview.1', Nullable(OneOf(['signed', 'encrypted']))),
   text: Nullable(Type.String()),
   html: Nullable(Type.String()),
   source_url: Nullable(Type.String()),
@@ -115,6 +116,8 @@ describe(Email, {
   recipients: 'Every recipient, with what became of the mail there.',
   subject: 'The `Subject` header. Null where there is none.',
   verdict: 'Whether the sender is proven. Null for mail that goes out.',
+  protection:
+    '`signed`: by S/MIME or PGP, in whole or in part; the signature is not checked. `encrypted`: it cannot be read here, and is attached. Null for other mail, and for mail that goes out.',
   text: 'The whole text, quotes and signature included. Null for mail that goes out, and where there is none.',
   html: 'The HTML, sanitized. Show it in a sandboxed frame alone. Null for mail that goes out, and where there is none.',
   source_url:

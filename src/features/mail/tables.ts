@@ -1,3 +1,4 @@
+import type { MailProtection } from '@parley/mail-reader/parsed-mail.ts';
 import type {
   EmailDirection,
   EmailPurpose,
@@ -46,6 +47,8 @@ interface MailTables {
     /** References, the oldest first. */
     thread_ids: Generated<string[]>;
     verdict: ColumnType<EmailVerdict | null, string | null | undefined, string | null>;
+    /** Of incoming mail that was signed or encrypted. */
+    protection: MailProtection | null;
     /** The whole text, with what the body of the message leaves out. */
     body_text: string | null;
     /** Sanitized. */

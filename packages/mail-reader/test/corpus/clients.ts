@@ -460,7 +460,8 @@ Content-Type: application/pgp-signature; name=signature.asc
 --sig--
 `,
       ),
-    parsed: { visibleText: 'Signed.' },
+    parsed: {
+      protection: 'signed', visibleText: 'Signed.' },
   },
   {
     name: 'text-file',

@@ -1,4 +1,4 @@
-import type { Complaint, DeliveryReport, Mailbox } from '../../parsed-mail.ts';
+import type { Complaint, DeliveryReport, Mailbox, MailProtection } from '../../parsed-mail.ts';
 
 /**
  * A mail of the corpus, and what must be read of it. What becomes of it in an account is in
@@ -20,7 +20,8 @@ export interface CorpusMail {
 }
 
 /**
- * What is not named is as in a plain mail of Cleo: no HTML, no attachment, no report, not damaged.
+ * What is not named is as in a plain mail of Cleo: no HTML, no attachment, no report, neither
+ * signed nor encrypted, not damaged.
  */
 export interface ExpectedMail {
   readonly rfcId?: string | null;
@@ -40,6 +41,7 @@ export interface ExpectedMail {
   readonly attachments?: readonly (readonly [string, string, number])[];
   readonly report?: DeliveryReport;
   readonly complaint?: Complaint;
+  readonly protection?: MailProtection;
   readonly isDamaged?: true;
   /** Decoded headers that the result has. */
   readonly headers?: Readonly<Record<string, string>>;

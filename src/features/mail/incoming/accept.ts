@@ -76,6 +76,7 @@ async function receive(
       in_reply_to: storable(mail.inReplyTo ?? '') || null,
       thread_ids: mail.references.map(storable),
       verdict: JSON.stringify(verdict),
+      protection: mail.protection,
       body_text: storable(mail.text) || null,
       body_html: mail.html === null ? null : storable(mail.html),
       source_key: source.key,

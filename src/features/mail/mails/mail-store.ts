@@ -117,6 +117,7 @@ export async function presentEmail(files: Downloads, row: ShownMail): Promise<Em
     recipients: [...row.recipients],
     subject: row.subject,
     verdict: row.verdict,
+    protection: row.protection,
     text: isIncoming ? row.body_text : null,
     omitted_text: omittedOf(row),
     html: isIncoming ? row.body_html : null,
