@@ -413,6 +413,10 @@ const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
   ],
   'packages/console/compliance/export-file.tsx': ['item.url'],
   'packages/console/installation/checks.tsx': ['docs_url'],
+  'packages/console/mail/mail-html.tsx': [
+    "isLoading ? '/console/mail-frame/pictures' : '/console/mail-frame'",
+    '<iframe',
+  ],
   'packages/console/mail/mail-parts.tsx': ['mail.source_url'],
   'packages/console/details/customers.tsx': [`\`mailto:\${address}\``],
   'packages/console/details/files.tsx': ['url'],
@@ -437,7 +441,7 @@ const ADDRESS_GIVEN: readonly RegExp[] = [
   /\.(?:href|src|srcset|action|location)\s*\??\??=(?!=)\s*([^;]+)/g,
   /(?:\blocation\.(?:assign|replace)|\b(?:window|globalThis)\.open|\bopenWindow)\(([^;]*)\)/g,
   /\b((?:setAttribute|createElement|h)\('(?:href|src|on\w+|a|base|embed|iframe|object|script|style)'[^;\n]*?\))/g,
-  /(?<![\w`])(<(?:base|embed|iframe|meta|object|script|style|form\b[^>]*\saction=)\b[^;]*)/g,
+  /(?<![\w`])(<(?:base|embed|iframe|meta|object|script|style|form\b[^>]*\saction=)\b)/g,
 ];
 /** How Kysely and row types name a table. */
 const TABLE_NAMED = /(?:\b(?:selectFrom|insertInto|updateTable|deleteFrom|\w+Join)\(\s*|\bSchema\[)'(\w+)/g;

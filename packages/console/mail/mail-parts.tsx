@@ -10,6 +10,7 @@ import { useSeen } from '@parley/ui/hooks/seen.ts';
 import { Mail } from 'lucide';
 import { useState } from 'preact/hooks';
 import { useSignedIn } from '../session/session-context.tsx';
+import { MailHtml } from './mail-html.tsx';
 import { bareSubject, MAIL_WORDS, mailToneOf, whyOf } from './mail-words.ts';
 
 export interface MailPartsProps {
@@ -34,6 +35,9 @@ export function MailParts({ message, conversationId }: MailPartsProps) {
       {subject !== null && <p class="mail-subject">{subject}</p>}
       {mail !== null && <Ways mail={mail} />}
       {status && <Delivery status={status} mail={mail} message={message} onChange={set} />}
+      {mail !== null && mail.html !== null && (
+        <MailHtml html={mail.html} files={(message.attachments ?? []).map(({ url }) => url)} />
+      )}
       {mail !== null && <Omitted text={mail.omitted_text ?? ''} />}
       {mail?.source_url && (
         <a class="mail-source" href={mail.source_url} target="_blank" rel="noopener nofollow ugc">

@@ -9,6 +9,7 @@ import t from 'tap';
 import { excerptOf } from '../details/excerpt.ts';
 import { rightsOf } from '../details/rights.ts';
 import { holdChangeOf } from '../holds/hold-change.ts';
+import { hasRemotePictures, withPictures } from '../mail/mail-pictures.ts';
 import { bareSubject, whyOf } from '../mail/mail-words.ts';
 import { costText, durationText, toneOf } from '../runs/run-words.ts';
 
@@ -40,6 +41,19 @@ t.test('a mail: subjects and reasons', async (t) => {
   const recipients = [{ address: 'a@example.net', kind: 'to', status: 'bounced', code: '5.1.1' }] as const;
   t.equal(whyOf({ ...mail, recipients: [...recipients] }), 'the server of the recipient refused it, 5.1.1');
   t.equal(whyOf({ ...mail, reason: 'new_reason', recipients: [] }), 'new reason');
+});
+
+t.test('pictures of a mail: those of the mail at once, those of others when asked for', async (t) => {
+  const html =
+    '<p title=" data-remote-src=&quot;t&quot;"> data-remote-src="text" data-attachment="0"</p>' +
+    '<img alt="a" data-attachment="1" /><img data-attachment="7" /><img data-remote-src="https://x.example/?a=1&amp;b=2" />';
+  const own = html.replace('data-attachment="1"', 'src="/f?a=1&amp;n=&quot;"');
+  t.ok(hasRemotePictures(html));
+  t.equal(withPictures(html, [null, '/f?a=1&n="'], false), own);
+  t.equal(withPictures(html, [null, '/f?a=1&n="'], true), own.replace('<img data-remote-src', '<img src'));
+  const text = '<p> data-remote-src="text" data-attachment="0"</p>';
+  t.notOk(hasRemotePictures(text));
+  t.equal(withPictures(text, ['/f'], true), text);
 });
 
 t.test('an excerpt is one line', async (t) => {

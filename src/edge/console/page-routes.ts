@@ -6,6 +6,7 @@ import {
 } from '../../api/documents/built-page.ts';
 import { documentRoute } from '../../api/documents/documents.ts';
 import type { PublicRoutes } from '../../api/pipeline/public-routes.ts';
+import { mailFrameRoutes } from './mail-frame.ts';
 
 const PAGE: BuiltPageOptions = {
   built: new URL('../../../packages/console/dist/', import.meta.url),
@@ -29,11 +30,18 @@ export function consolePageRoutes({
     '/console': page,
     '/console/*': page,
     '/console/push-worker.js': PUSH_WORKER,
+    ...mailFrameRoutes(filesOrigin),
     ...builtAssetRoutes(PAGE),
   };
 }
 
-const OWN_POLICY = { 'manifest-src': "'self'", 'worker-src': "'self'", 'form-action': "'self'" };
+const OWN_POLICY = {
+  'manifest-src': "'self'",
+  'worker-src': "'self'",
+  'form-action': "'self'",
+  // The HTML of mail.
+  'frame-src': "'self'",
+};
 
 /** The service worker of the page, whose scope is its folder (docs/sdk.md#web-push). */
 const PUSH_WORKER = documentRoute(() => ({

@@ -21,10 +21,15 @@ export class XssConsole {
     this.watch = watch;
   }
 
-  static async start(t: Teardown, env: Readonly<Record<string, string>> = {}): Promise<XssConsole> {
+  /** `frame`: the beginning of the address of the page's only permitted frame. */
+  static async start(
+    t: Teardown,
+    env: Readonly<Record<string, string>> = {},
+    frame = '',
+  ): Promise<XssConsole> {
     const app = await startTestApp(t, { PARLEY_FETCH_ALLOW: '127.0.0.1', ...env });
     const browser = await ConsoleBrowser.start(t, app.baseUrl);
-    const watch = await XssWatch.on(browser.context, [app.baseUrl]);
+    const watch = await XssWatch.on(browser.context, [app.baseUrl], frame);
     return new XssConsole(app, browser, await browser.open('ada'), watch);
   }
 
