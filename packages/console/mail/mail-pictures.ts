@@ -1,4 +1,6 @@
-/** The pictures in the HTML of a mail, as the server names them (docs/contract.md#html-of-a-mail). */
+/**
+ * The pictures in the HTML of a mail, as the server names them (docs/contract.md#html-of-a-mail).
+ */
 
 /** Returns whether the HTML has pictures of other hosts. */
 export function hasRemotePictures(html: string): boolean {
@@ -7,7 +9,8 @@ export function hasRemotePictures(html: string): boolean {
 
 /**
  * Returns the HTML with the addresses of pictures that are attachments, and where `isLoading` with
- * those of other hosts. Values have no quotes and texts no angle brackets, so nothing but tags match.
+ * those of other hosts. Values have no quotes and texts no angle brackets, so nothing but tags
+ * match.
  */
 export function withPictures(html: string, files: readonly (string | null)[], isLoading: boolean): string {
   const own = html.replace(ATTACHED, (tag, before: string, place: string) => {

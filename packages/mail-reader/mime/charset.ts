@@ -82,14 +82,15 @@ function nameOf(label: string | null): string | null {
     .toLowerCase()
     .replace(/^["']|["']$/g, '')
     .replace(/\*.*$/, '');
+  if (given === '' || given === 'utf-8') return given || null;
   const name = ALIASES.reduce((text, [pattern, other]) => text.replace(pattern, other), given);
   if (WESTERN.has(name.replace(/[^a-z0-9]/g, ''))) return null;
-  if (name === 'utf-8' || SEVEN_BITS.has(name)) return name;
+  if (SEVEN_BITS.has(name)) return name;
   try {
     const { encoding } = new TextDecoder(name);
     return WHOLE.get(encoding) ?? encoding;
   } catch {
-    return name !== '' && iconv.encodingExists(name) ? name : null;
+    return iconv.encodingExists(name) ? name : null;
   }
 }
 

@@ -12,10 +12,9 @@ type LineEnd = 'usual' | 'cr' | 'cr-cr-lf';
 export function lineEndOf(begun: Buffer, isWhole: boolean): LineEnd | undefined {
   const first = begun.subarray(0, MAX_BYTES);
   const firstLf = first.indexOf(LF);
-  const blank = first.indexOf('\r\r');
-  const isAhead = blank !== -1 && (firstLf === -1 || blank < firstLf);
-  if (isAhead && blank + 2 === firstLf) return 'cr-cr-lf';
-  if (isAhead && blank + 2 < first.length) return 'cr';
+  const blank = first.subarray(0, firstLf === -1 ? first.length : firstLf).indexOf('\r\r');
+  if (blank !== -1 && blank + 2 === firstLf) return 'cr-cr-lf';
+  if (blank !== -1 && blank + 2 < first.length) return 'cr';
   if (firstLf !== -1 || first.length === MAX_BYTES) return 'usual';
   return isWhole ? 'cr' : undefined;
 }

@@ -3,10 +3,10 @@ import { documentRoute } from '../../api/documents/documents.ts';
 import type { PublicRoutes } from '../../api/pipeline/public-routes.ts';
 
 /**
- * Returns the routes of the frames in which the console shows the HTML of mail: the page posts it to
- * the frame, which has an origin of its own and may do nothing but show it, open links, and say how
- * high it is. The second loads pictures of all hosts, the first only files of this server and of
- * `filesOrigin`.
+ * Returns the routes of the frames in which the console shows the HTML of mail: the page posts it
+ * to the frame, which has an origin of its own and may do nothing but show it, open links, and say
+ * how high it is. The second loads pictures of all hosts, the first only files of this server and
+ * of `filesOrigin`.
  */
 export function mailFrameRoutes(filesOrigin = ''): PublicRoutes {
   const files = `'self' data: ${filesOrigin}`.trim();

@@ -461,7 +461,9 @@ Content-Type: application/pgp-signature; name=signature.asc
 `,
       ),
     parsed: {
-      protection: 'signed', visibleText: 'Signed.' },
+      protection: 'signed',
+      visibleText: 'Signed.',
+    },
   },
   {
     name: 'text-file',
