@@ -3,15 +3,17 @@
 import { fileURLToPath } from 'node:url';
 import { READING_LIMITS } from '@parley/mail-reader/mail-limits.ts';
 import { MailReader } from '@parley/mail-reader/mail-reader.ts';
+import { CORPUS } from '@parley/mail-reader/test/corpus/corpus.ts';
 import type { List } from '@parley/protocol/lists.ts';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
-import type { MailReceipt } from '@parley/protocol/resources/email.ts';
+import type { Email, MailReceipt } from '@parley/protocol/resources/email.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import nodemailer from 'nodemailer';
 import t from 'tap';
 import { mail, mailBy } from '../../src/features/mail/feature.ts';
 import { SEND_TIMES } from '../../src/features/mail/outgoing/send-times.ts';
 import { mailParser } from '../../src/features/mail/transports/parse-mail.ts';
-import { startTestApp } from '../support/app.ts';
+import { callsAt, startTestApp } from '../support/app.ts';
 import { featuresWith } from '../support/features-with.ts';
 import { freePort } from '../support/free-port.ts';
 import { signed } from './arrivals.ts';
@@ -88,6 +90,25 @@ t.test('mails that break a limit are messages of their case with a file, and oth
   t.strictSame(others, []);
   const bytes = Buffer.from(await (await fetch(file!.url!)).arrayBuffer());
   t.ok(bytes.equals(slow), 'byte for byte');
+});
+
+t.test('mail by S/MIME is a message with its text and files, and says so from 1.4 on', async (t) => {
+  const emailAt = async (version: string, messageId: string) => {
+    const { call } = callsAt(app, version);
+    return (await call<Email>('GET', `/v1/messaging/messages/${messageId}/email`)).body;
+  };
+  const protections = { 'smime-signed': 'signed', 'smime-encrypted': 'encrypted', plain: null };
+  for (const [name, protection] of Object.entries(protections)) {
+    const { source, parsed } = CORPUS.find((one) => one.name === name)!;
+    const raw = source().toString('latin1').replaceAll('support@harbor.example', inbox.address);
+    const [mail] = (await post(Buffer.from(raw, 'latin1'))).mails;
+    const [message] = await mailsOf(mail!.conversation_id!);
+    t.equal(message!.body, parsed.visibleText, name);
+    const files = (await attachmentsOf(message!.id)).map(({ filename }) => filename);
+    t.strictSame(files, parsed.attachments?.map(([filename]) => filename) ?? [], name);
+    t.equal((await emailAt(NEWEST_VERSION, message!.id)).protection, protection, name);
+    t.notOk('protection' in (await emailAt('1.3.harbor', message!.id)), `${name} before`);
+  }
 });
 
 t.test('the HTTP transport requires a signature', async (t) => {
