@@ -134,6 +134,7 @@ const ALIKE: readonly (readonly [becomes: Becomes, names: readonly string[]])[] 
       'smime-encrypted-and-signed',
       'smime-certificates-alone',
       'smime-that-is-none',
+      'signed-files',
       'smime-signature-beside-the-text',
       'pgp-encrypted',
       'stranger-knows-our-id',

@@ -29,6 +29,7 @@ export class CmsContent {
 
   /** Returns the pieces of the content in the next bytes, which share their memory. */
   *write(bytes: Buffer, isLast = false): Generator<Buffer> {
+    if (this.#isOver) return;
     let rest = this.begun.length === 0 ? bytes : Buffer.concat([this.begun, bytes]);
     if (this.kind === undefined) {
       const content = contentOf(rest);
@@ -61,7 +62,7 @@ export class CmsContent {
       at = next.start;
       this.#take(next);
     }
-    this.begun = Buffer.from(bytes.subarray(at));
+    this.begun = Buffer.from(bytes.subarray(this.#isOver ? bytes.length : at));
   }
 
   /** Goes on with an element of the content. */
@@ -112,6 +113,7 @@ function contentOf(bytes: Buffer): Element | Exclude<CmsKind, 'signed'> | 'more'
   if (walk.problem === null && walk.at >= end) return 'other';
   walk.enter(CONTENT);
   const content = walk.enter(OCTETS, PIECES);
+  if (walk.problem === null && content.tag === OCTETS && content.length === null) return 'other';
   return walk.problem ?? content;
 }
 

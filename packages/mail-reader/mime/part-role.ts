@@ -16,9 +16,9 @@ export function roleOf(part: MimePart): PartRole {
   if (STATUS.has(type)) return 'status';
   if (container === 'multipart/report' && RETURNED.has(type)) return 'returned';
   if (container === 'multipart/report' && type.startsWith('message/')) return 'ignored';
-  if (isSignature(part) || type === 'application/pgp-encrypted') return 'ignored';
-  if (WRAPPED.test(type) || (type === 'application/octet-stream' && /\.p7m$/i.test(nameOf(part))))
-    return 'wrapped';
+  if (isSignature(part)) return 'ignored';
+  if (container === 'multipart/encrypted' && type === 'application/pgp-encrypted') return 'ignored';
+  if (isWrapped(part)) return 'wrapped';
   // A multipart cannot be split if its boundary is missing or it is nested too deep.
   if (type.startsWith('multipart/')) return part.parent === null ? 'plain' : 'ignored';
   if (container === 'multipart/alternative' && OTHER_BODIES.has(type)) return 'ignored';
@@ -44,7 +44,6 @@ const RETURNED = new Set([
   'message/rfc822-headers',
   'message/global-headers',
 ]);
-const WRAPPED = /^application\/(x-)?pkcs7-mime$/;
 const SIGNATURES = /^application\/(pgp-signature|(x-)?pkcs7-signature)$/;
 /** The same body in forms for other kinds of clients. */
 const OTHER_BODIES = new Set([
@@ -54,6 +53,15 @@ const OTHER_BODIES = new Set([
   'text/richtext',
   'text/rtf',
 ]);
+
+/** Files that are signed have this type as well, with names of their own (`invoice.pdf.p7m`). */
+function isWrapped(part: MimePart): boolean {
+  const { value: type, parameters } = part.type;
+  const isOfType = /^application\/(x-)?pkcs7-mime$/.test(type);
+  const name = nameOf(part);
+  if (/^smime\.p7m$/i.test(name)) return isOfType || type === 'application/octet-stream';
+  return isOfType && (name === '' || parameters.has('smime-type'));
+}
 
 /** Returns whether a part is the signature of the one before it (RFC 1847). */
 export function isSignature({ type, parent }: MimePart): boolean {

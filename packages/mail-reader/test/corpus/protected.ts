@@ -72,6 +72,7 @@ const ENCRYPTED = element(
   id(ENVELOPED),
   element(0xa0, element(0x30, number(0), Buffer.alloc(400, 0x31))),
 );
+const SIGNED_FILE = signed(Buffer.from('%PDF-1.7'));
 const CERTIFICATES = element(
   0x30,
   id(SIGNED),
@@ -166,6 +167,32 @@ export const PROTECTED: readonly CorpusMail[] = [
     name: 'smime-that-is-none',
     source: () => wrapped('smime-that-is-none', Buffer.from('%PDF-1.7')),
     parsed: { visibleText: '', attachments: [['smime.p7m', 'application/pkcs7-mime', 8]] },
+  },
+  {
+    name: 'signed-files',
+    source: () =>
+      letter(
+        'signed-files',
+        { 'Content-Type': 'multipart/mixed; boundary=files' },
+        `--files\n\nOur invoice.\n${[
+          'application/pkcs7-mime; name="invoice.pdf.p7m"',
+          'application/octet-stream; name="invoice.xml.p7m"',
+          'application/pgp-encrypted; name="plan.pgp"',
+        ]
+          .map(
+            (type) =>
+              `--files\nContent-Type: ${type}\nContent-Transfer-Encoding: base64\n\n${base64(SIGNED_FILE)}\n`,
+          )
+          .join('')}--files--\n`,
+      ),
+    parsed: {
+      visibleText: 'Our invoice.',
+      attachments: [
+        ['invoice.pdf.p7m', 'application/pkcs7-mime', SIGNED_FILE.length],
+        ['invoice.xml.p7m', 'application/octet-stream', SIGNED_FILE.length],
+        ['plan.pgp', 'application/pgp-encrypted', SIGNED_FILE.length],
+      ],
+    },
   },
   {
     name: 'smime-signature-beside-the-text',
