@@ -219,6 +219,79 @@ t.test('two agents that answer each other by mail fall silent', async (t) => {
   t.ok(length > BEFORE && length < LOOP_LIMIT.mails, 'every answer but the first ones was answered');
 });
 
+t.test(
+  'automatic mail starts no agent and rings no bell; its case is unread, and webhooks get it',
+  async (t) => {
+    const { app, agent } = harbor;
+    const events = ['email.received', 'message.created', 'conversation.created'];
+    const runs = new Runs(app);
+    const watcher = await runs.agent({
+      trigger_type: 'event',
+      config: { trigger_config: { event_filters: events } },
+    });
+    const from = { From: 'Dora <dora@customers.example>' };
+    const first = await receive(harbor, source({ ...from, 'Message-ID': '<dora-1@customers.example>' }));
+    const path = `/v1/messaging/conversations/${first.conversation_id}`;
+    accepted(await app.call('POST', `${path}/participants`, { body: answering(agent) }), 201);
+    const quiet = () => until(() => isQuiet(app), { what: 'everything was handled' });
+    await quiet();
+    const counted = async () => {
+      const { rows } = await app.database.pool.query<{ runs: number; bells: number }>(
+        `SELECT (SELECT count(*) FROM agent_runs WHERE agent_id IN ($1, $2))::int AS runs,
+        (SELECT count(*) FROM notifications)::int AS bells`,
+        [agent.id, watcher.id],
+      );
+      return rows[0]!;
+    };
+    const before = await counted();
+    t.ok(before.runs >= events.length, 'what a person wrote starts agents');
+    const unread = async () => {
+      const token = app.demo.users.ada.access_token;
+      return accepted(await app.call<Conversation>('GET', path, { token, headers: HEADERS }), 200).unread;
+    };
+    const read = await unread();
+    const list = { ...from, 'List-Unsubscribe': '<mailto:u@x.example>' };
+    const answer = { ...list, 'In-Reply-To': '<dora-1@customers.example>' };
+    const mails = [
+      await receive(harbor, source({ ...answer, 'Message-ID': '<dora-2@customers.example>' })),
+      await receive(harbor, source({ ...list, 'Message-ID': '<dora-3@customers.example>' })),
+    ];
+    t.strictSame(
+      mails.map(({ status, reason, conversation_id }) => [
+        status,
+        reason,
+        conversation_id === first.conversation_id,
+      ]),
+      [
+        ['accepted', 'list', true],
+        ['accepted', 'list', false],
+      ],
+    );
+    await quiet();
+    t.strictSame(await counted(), before);
+    await until(async () => (await unread()) === read + 1, { what: 'the case is unread' });
+    for (const { id } of mails) {
+      const event = await until(
+        () => hooks.received.find(({ event }) => (event.data as { id?: string }).id === id)?.event,
+        { what: 'the webhook has the event' },
+      );
+      t.match(event, { type: 'email.received', data: { automatic: true, purpose: 'message' } });
+    }
+    await receive(
+      harbor,
+      source({
+        ...from,
+        'In-Reply-To': '<dora-1@customers.example>',
+        'Message-ID': '<dora-4@customers.example>',
+      }),
+    );
+    await until(async () => (await counted()).runs >= before.runs + 3, {
+      what: 'a person starts them again',
+    });
+    t.ok((await counted()).bells > before.bells);
+  },
+);
+
 /** Mails of machines that the limit counts, and no server made. */
 const BEFORE = 5;
 

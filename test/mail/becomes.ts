@@ -38,7 +38,7 @@ const ALIKE: readonly (readonly [becomes: Becomes, names: readonly string[]])[] 
     ['auto-reply-spanish'],
   ],
   [
-    { status: 'ignored', purpose: 'automatic', reason: 'list', conversation: null },
+    { status: 'accepted', purpose: 'message', reason: 'list', conversation: 'new' },
     ['newsletter-answers-an-old-thread', 'mailing-list-with-a-footer'],
   ],
   [

@@ -65,7 +65,7 @@ function lastSubject(messages: readonly TimelineMessage[], id: string): string |
 }
 
 function Ways({
-  mail: { direction, from_name, from_address, recipients, verdict },
+  mail: { direction, purpose, automatic, from_name, from_address, recipients, verdict },
 }: {
   readonly mail: Email;
 }) {
@@ -80,6 +80,9 @@ function Ways({
       </span>
       {of('to').length > 0 && <span>to {of('to').join(', ')}</span>}
       {copies.length > 0 && <span>copy to {copies.join(', ')}</span>}
+      {purpose === 'message' && automatic && (
+        <span class="mail-automatic">Automatic: a machine may have written it</span>
+      )}
       {direction === 'in' && verdict?.result === 'fail' && (
         <strong class="mail-forged">The sender may be forged.</strong>
       )}

@@ -30,6 +30,11 @@ declare module '../../platform/hooks.ts' {
      * Reads a mail for the model of a run that it started. Without it the run gets the mail's id.
      */
     mailContent(db: Db, id: string): Promise<MailContent | undefined>;
+    /**
+     * Returns those of these messages of customers that came as automatic mail: they start no agent
+     * and cause no notification. Without it there are none.
+     */
+    automaticMails(db: Db, messageIds: readonly string[]): Promise<ReadonlySet<string>>;
   }
 }
 

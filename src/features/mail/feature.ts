@@ -18,6 +18,7 @@ import {
   type MailHead,
   type MailRow,
   presentEmail,
+  readAutomatic,
   readMail,
   readMailHead,
   readMails,
@@ -62,6 +63,7 @@ export function mailBy(times: typeof SEND_TIMES, parse = parseMail): Feature {
       eventReaders: { 'email.received': readEmailData },
       holdings,
       mailContent: readMail,
+      automaticMails: readAutomatic,
       sendsMail: ({ smtpUrl }) => smtpUrl !== null,
       operationTexts: new URL('operations.md', import.meta.url),
       ...demo,
@@ -104,8 +106,11 @@ export function mailBy(times: typeof SEND_TIMES, parse = parseMail): Feature {
   };
 }
 
-/** Returns the event of a received mail; the run reads the mail's text when it begins. */
-function receivedEvent({ conversation_id, message_id, ...head }: MailHead) {
+/**
+ * Returns the event of a received mail; the run reads the mail's text when it begins. An automatic
+ * mail starts none.
+ */
+function receivedEvent({ conversation_id, message_id, automatic, ...head }: MailHead) {
   return {
     type: 'email.received',
     accountId: head.account_id,
@@ -114,7 +119,7 @@ function receivedEvent({ conversation_id, message_id, ...head }: MailHead) {
     at: head.created_at,
     by: head.actor_id,
     runId: null,
-    input: message_id === null ? null : { email_id: head.id, conversation_id, message_id },
+    input: message_id === null || automatic ? null : { email_id: head.id, conversation_id, message_id },
   };
 }
 

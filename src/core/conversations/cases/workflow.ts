@@ -69,6 +69,7 @@ async function decide(
   { shown, behind }: WorkflowState,
   move: WorkflowMove,
 ): Promise<WorkflowState> {
+  if (move === 'automatic_mail' && (behind ?? shown) !== 'resolved') return { shown, behind };
   switch (move) {
     case 'draft_opened':
       return { shown: transition(WORKFLOW, move, shown), behind: behind ?? shown };
@@ -76,6 +77,7 @@ async function decide(
       if (shown !== 'needs_approval' || (await hasOpenDraft(tx, id))) return { shown, behind };
       return { shown: behind ?? WORKFLOW[move].to, behind: null };
     }
+    case 'automatic_mail':
     case 'customer_wrote':
     case 'reply_sent':
       if (behind !== null) return { shown, behind: transition(WORKFLOW, move, behind) };

@@ -58,7 +58,8 @@ export class Triggers {
   }
 
   async onConversationCreated(created: ConversationCreated): Promise<void> {
-    const { conversation_id, account_id: accountId, by, at } = created;
+    const { conversation_id, account_id: accountId, by, at, quiet } = created;
+    if (quiet) return;
     await this.#startByEvent({
       event: 'conversation.created',
       accountId,

@@ -13,7 +13,7 @@ import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { enqueue } from '../../../platform/db/queue/outbox.ts';
 import { type MailHead, readMailHead } from '../mails/mail-store.ts';
 import { EMAIL_RECEIVED } from '../mails/outbox-topics.ts';
-import { updateThread } from '../mails/thread-store.ts';
+import { lockThread, updateThread } from '../mails/thread-store.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
 import { withoutPrefixes } from '../outgoing/subject.ts';
 import type { Arrival } from '../transports/intake.ts';
@@ -150,15 +150,23 @@ async function settle(
   mail: MailHead,
   written: CommittedMessage,
 ): Promise<MailHead> {
-  const { purpose, id, conversation_id: conversationId, verdict } = mail;
+  const { purpose, id, conversation_id: conversationId, automatic } = mail;
   if (purpose === 'message') {
-    await followExternal(tx, written, null);
-    // A case of a possibly forged sender is not answered by mail until the team adds somebody it
-    // trusts.
-    if (verdict?.result !== 'fail') await updateThread(tx, conversationId!, threadOf(arrival, id));
+    await followExternal(tx, written, null, automatic ? 'automatic_mail' : 'customer_wrote');
+    if (await isAnswered(tx, mail)) await updateThread(tx, conversationId!, threadOf(arrival, id));
     await enqueue(tx, EMAIL_RECEIVED, { mail_id: id });
   }
   return writeIncoming(tx, id, { status: 'accepted', message_id: written.row.id });
+}
+
+/**
+ * Returns whether the next reply of the case answers this mail. No reply leaves for a possibly
+ * forged sender until the team adds somebody it trusts. An automatic mail does not take the place
+ * of what a person wrote: a list states the list as the address for answers.
+ */
+async function isAnswered(tx: Tx, { verdict, automatic, conversation_id }: MailHead): Promise<boolean> {
+  if (verdict?.result === 'fail') return false;
+  return !automatic || (await lockThread(tx, conversation_id!))?.last_in_id === null;
 }
 
 function threadOf({ inbox, mail }: Arrival, mailId: string) {
@@ -179,15 +187,15 @@ function moveOn(
   { database }: AcceptOptions,
   arrival: Arrival,
   { id }: MailHead,
-  reason: 'case_closed' | 'blocked',
+  why: 'case_closed' | 'blocked',
 ): Promise<MailHead> {
   return database.transaction(async (tx) => {
     const row = await lockIncoming(tx, id);
     if (row.status !== 'received') return row;
     const fate: Fate =
-      row.purpose === 'message' && reason === 'case_closed'
-        ? await newCase(tx, arrival, row.actor_id!)
-        : { status: 'ignored', reason };
+      row.purpose === 'message' && why === 'case_closed'
+        ? await newCase(tx, arrival, row.actor_id!, { automatic: row.automatic, reason: row.reason })
+        : { status: 'ignored', reason: why };
     return writeIncoming(tx, id, fate);
   });
 }

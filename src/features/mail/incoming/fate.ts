@@ -8,7 +8,7 @@ import type { MailKey } from '../outgoing/mail-key.ts';
 import { readMessageId } from '../outgoing/message-ids.ts';
 import type { Arrival } from '../transports/intake.ts';
 import { ADDRESS } from '../transports/recipients.ts';
-import { automaticSign, IS_NOTED } from './automatic.ts';
+import { automaticSign, IS_OF_MACHINE } from './automatic.ts';
 import { noteBounce } from './bounces.ts';
 import {
   type IncomingChange,
@@ -38,38 +38,49 @@ export async function decideFate(
   const address = senderOf(arrival);
   if (await isOurs(tx, key, arrival)) return ignored('own_mail', 'automatic');
   const sign = automaticSign(mail, envelope);
+  const isOfMachine = sign !== undefined && IS_OF_MACHINE[sign];
+  const marked = { automatic: sign !== undefined, reason: sign ?? null };
   if (address === undefined) {
     const shown = unreadableSender(arrival);
-    if (sign !== undefined || shown === undefined) return ignored(sign ?? 'no_sender', sign && 'automatic');
-    return forgedCase(tx, arrival, shown);
+    if (isOfMachine || shown === undefined) return ignored(sign ?? 'no_sender', sign && 'automatic');
+    return forgedCase(tx, arrival, shown, marked);
   }
   const cases = await findCases(tx, key, arrival);
   const senders = cases.length === 0 ? [] : await readSenders(tx, cases, address);
   const isForged = verdict.result === 'fail';
   const userId = await readUserIdByAddress(tx, inbox.account_id, address);
   if (userId !== undefined) {
-    if (sign !== undefined) return ignored(sign, 'automatic');
+    if (isOfMachine) return ignored(sign, 'automatic');
     return isForged ? ignored('unverified', 'note') : noteOf(userId, cases, senders);
   }
   // Also ignores mail that falsely claims to be from a blocked customer: it would open a case.
   if (await isAddressBlocked(tx, inbox.account_id, address)) return ignored('blocked');
   const customer = isForged ? undefined : firstOf(cases, senders, 'customer');
-  if (sign !== undefined) {
-    return customer !== undefined && IS_NOTED[sign]
-      ? { ...entering(customer), purpose: 'automatic', automatic: true, reason: sign }
-      : ignored(sign, 'automatic');
+  if (isOfMachine) {
+    return customer === undefined
+      ? ignored(sign, 'automatic')
+      : { ...entering(customer), ...marked, purpose: 'automatic' };
   }
-  if (customer !== undefined) return { ...entering(customer), purpose: 'message' };
+  if (customer !== undefined) return { ...entering(customer), ...marked, purpose: 'message' };
   return isForged
-    ? forgedCase(tx, arrival, address)
-    : newCase(tx, arrival, await customerOf(tx, arrival, address));
+    ? forgedCase(tx, arrival, address, marked)
+    : newCase(tx, arrival, await customerOf(tx, arrival, address), marked);
 }
 
+/** Whether a mail is automatic, and the sign of it. */
+type Marked = Required<Pick<Fate, 'automatic' | 'reason'>>;
+
 /** Returns the fate of a mail whose customer has no open case that it answers. */
-export async function newCase(tx: Tx, { inbox, mail }: Arrival, customerId: string): Promise<Fate> {
+export async function newCase(
+  tx: Tx,
+  { inbox, mail }: Arrival,
+  customerId: string,
+  marked: Marked,
+): Promise<Fate> {
   const title = cutTo(storable(mail.subject ?? '').trim(), TITLE_CHARACTERS).trim() || null;
-  const conversation_id = await openCase(tx, inbox, customerId, title);
-  return { purpose: 'message', conversation_id, actor_id: customerId };
+  const isQuiet = marked.automatic === true;
+  const conversation_id = await openCase(tx, inbox, { customerId, title, isQuiet });
+  return { ...marked, purpose: 'message', conversation_id, actor_id: customerId };
 }
 
 /** The maximum length of titles and names (packages/protocol/schema/schema.ts). */
@@ -79,18 +90,18 @@ const TITLE_CHARACTERS = 200;
  * Opens a case for an unproven sender: a new customer without an address, who has only this case.
  * So no answer reaches the address that the mail claims.
  */
-async function forgedCase(tx: Tx, arrival: Arrival, address: string): Promise<Fate> {
+async function forgedCase(tx: Tx, arrival: Arrival, address: string, marked: Marked): Promise<Fate> {
   const { account_id: accountId } = arrival.inbox;
   const name = `${cutTo(nameOf(arrival, address), TITLE_CHARACTERS - UNVERIFIED.length)}${UNVERIFIED}`;
   const customer = await createCustomer(tx, { accountId, name });
-  const fate = await newCase(tx, arrival, customer.id);
+  const fate = await newCase(tx, arrival, customer.id, { ...marked, reason: 'unverified' });
   await enqueueSystemEvent(tx, {
     account_id: accountId,
     conversation_id: fate.conversation_id!,
     visibility: 'internal',
     body: `The sender of this mail is not proven. It claims to be ${address}. Replies leave by mail once a customer with an address is added.`,
   });
-  return { ...fate, reason: 'unverified' };
+  return fate;
 }
 
 const UNVERIFIED = ' (unverified)';
