@@ -5,7 +5,7 @@ import t from 'tap';
 import { createCustomer } from '../../src/core/accounts/actors/actors.ts';
 import { makeMessageId } from '../../src/features/mail/outgoing/message-ids.ts';
 import { answering, box, openAccepting } from './accepting.ts';
-import { addBridgedCase, addGroup, addInbox, readThread } from './fixture.ts';
+import { addBridgedCase, addGroup, addInbox, addMail, readThread } from './fixture.ts';
 
 const house = await openAccepting(t);
 const { database, accountId, admin, inbox, key, accept, messagesOf } = house;
@@ -379,13 +379,10 @@ t.test('what a machine wrote is noted in its case, or ignored; it opens none', a
     ['external', ...Array(6).fill('internal')],
   );
   for (const from of ['support@harbor.example', 'Support+b-1@HARBOR.example']) {
-    t.match(await accept({ from: box(from) }), { status: 'ignored', reason: 'own_mail' });
+    const asInbox = await accept({ from: box(from) });
+    t.match(asInbox, { status: 'accepted', automatic: true, reason: 'unverified' });
+    t.match((await rosterOf(asInbox.conversation_id!)).at(-1), /\(unverified\) null$/);
   }
-  const sent = { conversationId: first.conversation_id!, mailId: first.id };
-  t.match(await accept({ rfcId: makeMessageId(key, sent, 'harbor.example') }), {
-    status: 'ignored',
-    reason: 'own_mail',
-  });
   t.match(await accept({ from: null }), { status: 'ignored', reason: 'no_sender' });
   const headers = [{ name: 'from', value: 'Mona <The Boss> <mona@customers.example>' }];
   t.match(await accept({ from: null, headers }), {
@@ -393,6 +390,52 @@ t.test('what a machine wrote is noted in its case, or ignored; it opens none', a
     reason: 'unverified',
     from_address: null,
   });
+});
+
+t.test('inboxes write to each other, and only what an inbox sent itself comes back', async (t) => {
+  const abroad = await openAccepting(t, 'harbour.example');
+  const second = await addInbox(house.owner, { address: 'sales@harbor.example' });
+  const sent = await addBridgedCase(house.owner, inbox.id, { email: second.address });
+  const named = { conversationId: sent.id, mailId: derivedId('mail', 'to another inbox') };
+  const rfcId = makeMessageId(key, named, 'harbor.example');
+  const ours = { rfcId, from: box(`Support <${inbox.address}>`), subject: 'Berth 4' };
+  const row = () =>
+    addMail(house.owner, {
+      id: named.mailId,
+      rfc_id: rfcId,
+      direction: 'out',
+      purpose: 'reply',
+      inbox_id: inbox.id,
+      conversation_id: sent.id,
+    });
+  const digest = await addMail(house.owner, {
+    rfc_id: 'd.1@harbor.example',
+    direction: 'out',
+    purpose: 'digest',
+  });
+  const mails = [
+    [house, { ...ours, inbox: second }, 'accepted', 'another inbox of the account'],
+    [abroad, ours, 'accepted', 'an inbox of another account'],
+    [house, ours, 'ignored', 'the inbox itself'],
+    [house, { ...ours, from: box('list@lists.example') }, 'ignored', 'by a list that names itself'],
+    [house, { rfcId: digest.rfc_id, from: box('no-reply@harbor.example') }, 'ignored', 'without an inbox'],
+  ] as const;
+  for (const isKept of [false, true]) {
+    if (isKept) await row();
+    for (const [at, fields, status, what] of mails) {
+      // Otherwise it is the mail of the first round again.
+      const { address } = fields.from;
+      const from = box(isKept ? address.replace('@', '+2@') : address);
+      const fate = await at.accept({ ...fields, from });
+      t.match(fate, { status, ...(status === 'ignored' && { reason: 'own_mail' }) }, what);
+    }
+  }
+  t.match(await accept({ ...ours, rfcId: rfcId.toUpperCase() }), { reason: 'own_mail' }, 'changed letters');
+  for (const at of [second.address, abroad.inbox.address]) {
+    const first = await accept({ from: box(at) });
+    t.match(first, { status: 'accepted', purpose: 'message', reason: null, automatic: false });
+    t.match((await rosterOf(first.conversation_id!)).at(-1), new RegExp(`${at}$`));
+  }
 });
 
 t.test('the same mail is one message, whatever its copies meet', async (t) => {

@@ -189,10 +189,11 @@ t.test('two agents that answer each other by mail fall silent', async (t) => {
   strips = /^(Auto-Submitted|X-Auto-Response-Suppress):.*\r\n/gim;
   // Most of the way is the same as its end.
   const places = [
-    [harbor, here.id],
-    [pier, first.conversation_id],
+    [harbor, here.id, pier],
+    [pier, first.conversation_id, harbor],
   ] as const;
-  for (const [{ app, inbox }, conversation_id] of places) {
+  for (const [{ app, inbox }, conversation_id, other] of places) {
+    const recipient = { address: other.inbox.address, kind: 'to', status: 'sent', code: null };
     const owner = { database: app.database, accountId: app.demo.account_id, actorId: app.demo.users.ada.id };
     for (let n = 0; n < BEFORE; n++) {
       await addMail(owner, {
@@ -201,6 +202,7 @@ t.test('two agents that answer each other by mail fall silent', async (t) => {
         direction: 'out',
         status: 'sent',
         automatic: true,
+        recipients: JSON.stringify([recipient]),
       });
     }
   }

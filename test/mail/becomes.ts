@@ -43,13 +43,9 @@ const ALIKE: readonly (readonly [becomes: Becomes, names: readonly string[]])[] 
   ],
   [
     { status: 'accepted', purpose: 'message', reason: 'unverified', conversation: 'new' },
-    ['forged-customer', 'two-senders'],
+    ['forged-customer', 'two-senders', 'own-inbox-as-sender'],
   ],
   [{ status: 'accepted', purpose: 'note', reason: null, conversation: 'known' }, ['note-of-a-team-member']],
-  [
-    { status: 'ignored', purpose: 'automatic', reason: 'own_mail', conversation: null },
-    ['own-inbox-as-sender'],
-  ],
   [
     { status: 'accepted', purpose: 'bounce', reason: 'returned', conversation: 'known' },
     [

@@ -112,6 +112,40 @@ t.test('a reply leaves once, in the name of the persona and with nothing of its 
   t.ok(body.updated_at > body.created_at, 'the change is one of the message');
 });
 
+t.test('an inbox writes to every address but its own, whoever has it', async (t) => {
+  const [inbox, second] = [await addInbox(owner), await addInbox(owner)];
+  const [{ id: accountId } = { id: '' }] = await database.kysely
+    .selectFrom('accounts')
+    .select('id')
+    .where('id', '<>', demo.account_id)
+    .execute();
+  const abroad = await addInbox({ ...owner, accountId });
+  for (const { address } of [second, abroad]) {
+    const one = await addBridgedCase(owner, inbox.id, { email: address });
+    await send(one, { cc: [inbox.address.replace('@', '+tag@'), abroad.address, second.address] });
+    const expected = [address, ...[abroad.address, second.address].filter((other) => other !== address)];
+    t.strictSame(
+      (await received()).recipients,
+      expected.map((one) => one.toLowerCase()),
+    );
+    server.received.length = 0;
+  }
+  // A mail to two inboxes of the account has a case at each.
+  const one = await addBridgedCase(owner, inbox.id);
+  const cc = [second.address.replace('@', '+tag@').toUpperCase(), abroad.address, 'boss@customers.example'];
+  await database.kysely
+    .updateTable('mail_threads')
+    .set({ cc })
+    .where('conversation_id', '=', one.id)
+    .execute();
+  await send(one, {});
+  t.strictSame((await received()).recipients, [
+    one.customerAddress,
+    abroad.address,
+    'boss@customers.example',
+  ]);
+});
+
 t.test('the next mail goes on with the thread', async (t) => {
   const inbox = await addInbox(owner);
   const one = await addBridgedCase(owner, inbox.id);
@@ -294,9 +328,9 @@ t.test('every way into the timeline is one mail; what an agent decided alone is 
 
   const own = await send(one, {}, agent.token);
   t.strictSame(await marks(own.id), [1, true, 'auto-replied', 'All'], 'an agent that may send');
-  // Beyond the limit of a thread the mail stays here, and the assignee, else nobody, is notified.
+  // Beyond the limit the mail stays here, and the assignee, else nobody, is notified.
   for (let n = 0; n < 9; n++) {
-    await addMail(owner, { conversation_id: one.id, automatic: true, inbox_id: inbox.id });
+    await addMail(owner, { from_address: one.customerAddress, automatic: true, inbox_id: inbox.id });
   }
   const beyond = await send(one, {}, agent.token);
   await statusOf(beyond.id, 'failed');

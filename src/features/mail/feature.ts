@@ -83,7 +83,7 @@ export function mailBy(times: typeof SEND_TIMES, parse = parseMail): Feature {
           routes: {
             messages: [...conversationEmailRoutes(node, outgoing), ...mailboxRoutes(database, domains)],
           },
-          checks: [mailCheck(config.smtpUrl, metrics)],
+          checks: [mailCheck(database, config.smtpUrl, metrics)],
           publicRoutes: { ...fileLinkRoutes(links, node), ...intake.publicRoutes },
           handlers: [
             handle(EMAIL_DUE, (due) => makeReply(outgoing, due)),
@@ -150,7 +150,7 @@ async function openSender(node: NodeParts, metrics: MailMetrics, times: typeof S
     if (sender !== undefined) sender.wake();
     else if (config.demo) await show(node, reply, mailId);
   };
-  const outgoing = { database, key, hasTransport: sender !== undefined, onDue };
+  const outgoing = { database, key, log: node.log, hasTransport: sender !== undefined, onDue };
   return { outgoing, links, wake: () => sender?.wake(), drain: async (ms: number) => sender?.drain(ms) };
 }
 

@@ -1,12 +1,15 @@
 import { attention, type Check, counted, duration, ok } from '../../core/installation/check.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
 import { readMetric } from '../../platform/metrics.ts';
 import type { MailMetrics } from './metrics.ts';
+import { countLoops } from './outgoing/loop-limit.ts';
 
 /** Seconds within which a mail has been tried several times. */
 const LATE_S = 900;
 
-/** Returns the check that mail leaves. */
+/** Returns the check that mail leaves, and that no machine answers another one. */
 export function mailCheck(
+  db: Db,
   smtpUrl: string | null,
   metrics: Pick<MailMetrics, 'mailsWaiting' | 'mailsWaitingSeconds'>,
 ): Check {
@@ -16,11 +19,18 @@ export function mailCheck(
     async look() {
       if (smtpUrl === null) return ok('No mail is sent: PARLEY_SMTP_URL is not set.');
       const lateS = await readMetric(metrics.mailsWaitingSeconds);
-      if (lateS <= LATE_S) return ok('The SMTP server takes mail.');
-      const waiting = await readMetric(metrics.mailsWaiting);
-      return attention(
-        `Waiting: ${counted(waiting, 'mail')}, the oldest for ${duration(lateS)}. Look whether the SMTP server answers.`,
-      );
+      if (lateS > LATE_S) {
+        const waiting = await readMetric(metrics.mailsWaiting);
+        return attention(
+          `Waiting: ${counted(waiting, 'mail')}, the oldest for ${duration(lateS)}. Look whether the SMTP server answers.`,
+        );
+      }
+      const loops = await countLoops(db);
+      return loops === 0
+        ? ok('The SMTP server takes mail.')
+        : attention(
+            `Stopped within a day: ${counted(loops, 'mail')} of agents to addresses that answer by machine. The log has the cases. Answer there, or stop the agent.`,
+          );
     },
   };
 }

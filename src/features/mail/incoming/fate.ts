@@ -3,7 +3,6 @@ import { createCustomer, findCustomer } from '../../../core/accounts/actors/acto
 import { enqueueSystemEvent } from '../../../core/conversations/outbox-topics.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { withoutTag } from '../mailboxes/mailbox-address.ts';
-import { readMailboxesByAddress } from '../mailboxes/mailbox-store.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
 import { readMessageId } from '../outgoing/message-ids.ts';
 import type { Arrival } from '../transports/intake.ts';
@@ -36,7 +35,7 @@ export async function decideFate(
   const bounce = await noteBounce(tx, key, arrival, verdict);
   if (bounce !== undefined) return bounce;
   const address = senderOf(arrival);
-  if (await isOurs(tx, key, arrival)) return ignored('own_mail', 'automatic');
+  if (await isReturned(tx, key, arrival)) return ignored('own_mail', 'automatic');
   const sign = automaticSign(mail, envelope);
   const isOfMachine = sign !== undefined && IS_OF_MACHINE[sign];
   const marked = { automatic: sign !== undefined, reason: sign ?? null };
@@ -62,6 +61,8 @@ export async function decideFate(
       : { ...entering(customer), ...marked, purpose: 'automatic' };
   }
   if (customer !== undefined) return { ...entering(customer), ...marked, purpose: 'message' };
+  // A form that sends as the inbox, or a mail of the inbox that came back under another id.
+  if (isOfInbox(arrival, address)) return forgedCase(tx, arrival, address, { ...marked, automatic: true });
   return isForged
     ? forgedCase(tx, arrival, address, marked)
     : newCase(tx, arrival, await customerOf(tx, arrival, address), marked);
@@ -134,15 +135,19 @@ function unreadableSender({ mail }: Arrival): string | undefined {
     : undefined;
 }
 
-/** Returns whether this server wrote the mail: it came back, or is from another inbox. */
-async function isOurs(tx: Tx, key: MailKey, { inbox, mail }: Arrival): Promise<boolean> {
-  const from = mail.from?.address;
-  const inboxes = from === undefined ? [] : await readMailboxesByAddress(tx, [from, withoutTag(from)]);
-  if (inboxes.length > 0) return true;
-  if (mail.rfcId === null) return false;
-  return (
-    readMessageId(key, mail.rfcId) !== undefined || isOwnMail(tx, inbox.account_id, storable(mail.rfcId))
-  );
+/**
+ * Returns whether the mail is one of the inbox that came back. One of another inbox of this server
+ * is a mail like any other.
+ */
+async function isReturned(tx: Tx, key: MailKey, { inbox, mail }: Arrival): Promise<boolean> {
+  const { rfcId } = mail;
+  return rfcId !== null && isOwnMail(tx, inbox, storable(rfcId), readMessageId(key, rfcId));
+}
+
+/** Returns whether an address, in lower case, is that of the inbox. */
+function isOfInbox({ inbox }: Arrival, address: string): boolean {
+  const own = inbox.address.toLowerCase();
+  return address === own || withoutTag(address) === own;
 }
 
 /**

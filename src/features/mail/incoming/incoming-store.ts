@@ -132,9 +132,18 @@ export async function countDelays(db: Db, mailId: string): Promise<number> {
   return counted!.reports;
 }
 
-/** Returns whether the account has sent a mail with this Message-ID. */
-export async function isOwnMail(db: Db, accountId: string, rfcId: string): Promise<boolean> {
-  return (await db.query(FIND_OWN, accountId, rfcId)).length > 0;
+/**
+ * Returns whether the inbox, or the account without an inbox, has sent a mail with this Message-ID.
+ * `named` is the mail that the id names if it is one of ours, whose row may be gone.
+ */
+export async function isOwnMail(
+  db: Db,
+  { account_id, id }: CasePlace,
+  rfcId: string,
+  named: NamedMail | undefined,
+): Promise<boolean> {
+  const { mailId = null, conversationId = null } = named ?? {};
+  return (await db.query(FIND_OWN, account_id, id, rfcId, mailId, conversationId)).length > 0;
 }
 
 const READ_SENDERS = statement<[conversationIds: readonly string[], address: string], SenderInCase>(
@@ -194,5 +203,12 @@ const COUNT_DELAYS = statement<[mailId: string], { reports: number }>('count-del
     SELECT count(*)::integer AS reports FROM mails o JOIN mails b ON b.conversation_id = o.conversation_id
     WHERE o.id = $1 AND b.purpose = 'bounce' AND b.in_reply_to = o.rfc_id AND b.reason = 'delayed'`;
 
-const FIND_OWN = statement<[accountId: string, rfcId: string]>('find-own-mail')`
-    SELECT FROM mails WHERE account_id = $1 AND md5(rfc_id) = md5($2) AND rfc_id = $2 AND direction = 'out' LIMIT 1`;
+const FIND_OWN = statement<
+  [accountId: string, mailboxId: string, rfcId: string, mailId: string | null, conversationId: string | null]
+>('find-own-mail')`
+    SELECT FROM mails
+    WHERE account_id = $1 AND direction = 'out' AND (inbox_id = $2 OR inbox_id IS NULL)
+      AND (id = $4 OR (md5(rfc_id) = md5($3) AND rfc_id = $3))
+    UNION ALL
+    SELECT FROM conversations WHERE id = $5 AND inbox_id = $2
+    LIMIT 1`;

@@ -1,7 +1,7 @@
 import type { MessageRow } from '../../../core/resources/message.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { customerAddresses } from '../mails/thread-store.ts';
+import { customerAddresses, threadCopies } from '../mails/thread-store.ts';
 
 /** The facts from which the mail of a message is made, besides its text. */
 export interface ReplyFacts extends Pick<MessageRow, 'account_id' | 'conversation_id' | 'subject' | 'cc'> {
@@ -46,7 +46,7 @@ const READ_FACTS = statement<[messageId: string, by: string | null], ReplyFacts>
       CASE WHEN s.type = 'group' THEN s.name END AS persona,
       EXISTS (SELECT FROM actors o WHERE o.id = $2 AND o.type = 'agent') AS by_machine,
       i.id AS inbox_id, i.name AS inbox_name, i.deleted_at IS NOT NULL AS inbox_removed, i.address,
-      t.subject AS thread_subject, coalesce(t.cc, '{}') AS thread_cc, coalesce(answered.rfc_id,
+      t.subject AS thread_subject, ${threadCopies('m.account_id')} AS thread_cc, coalesce(answered.rfc_id,
         last_in.rfc_id, last_out.rfc_id) AS answers, coalesce(last_in.reply_to, last_in.from_address) AS answers_to,
       ${customerAddresses('m.conversation_id')} AS customers,
       ARRAY(
