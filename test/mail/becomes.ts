@@ -39,7 +39,11 @@ const ALIKE: readonly (readonly [becomes: Becomes, names: readonly string[]])[] 
   ],
   [
     { status: 'accepted', purpose: 'message', reason: 'list', conversation: 'new' },
-    ['newsletter-answers-an-old-thread', 'mailing-list-with-a-footer'],
+    ['newsletter-answers-an-old-thread'],
+  ],
+  [
+    { status: 'accepted', purpose: 'message', reason: 'unproven', conversation: 'new' },
+    ['mailing-list-with-a-footer'],
   ],
   [
     { status: 'accepted', purpose: 'message', reason: 'unverified', conversation: 'new' },

@@ -337,6 +337,48 @@ t.test('every way into the timeline is one mail; what an agent decided alone is 
   t.match(await readMailOfMessage(database, beyond.id), { reason: 'loop_limit', automatic: true });
 });
 
+t.test('an agent writes to a proven sender alone, a person to the address for answers', async (t) => {
+  const inbox = await addInbox(owner);
+  const agent = await newAgent(['messaging:create', 'messaging:send_external', 'messaging:read']);
+  const home = 'home@customers.example';
+  const rows: [what: string, mail: object, handle: string | null, byAgent: string | null][] = [
+    ['the sender', {}, 'work@customers.example', 'work@customers.example'],
+    ['named alone', { reason: 'unproven' }, null, null],
+    ['another address since', { reason: 'unproven' }, 'else@customers.example', null],
+    ['proven since', { reason: 'unproven' }, home.toUpperCase(), home],
+  ];
+  for (const [what, fields, handle, byAgent] of rows) {
+    const one = await addBridgedCase(owner, inbox.id, {}, [{ type: 'agent', actorId: agent.id }]);
+    await database.kysely.updateTable('actors').set({ handle }).where('id', '=', one.customerId).execute();
+    const { id } = await addMail(owner, {
+      conversation_id: one.id,
+      inbox_id: inbox.id,
+      actor_id: one.customerId,
+      from_address: 'work@customers.example',
+      reply_to: home,
+      ...fields,
+    });
+    await database.kysely
+      .updateTable('mail_threads')
+      .set({ last_in_id: id })
+      .where('conversation_id', '=', one.id)
+      .execute();
+    const message = await send(one, {}, agent.token);
+    await statusOf(message.id, byAgent === null ? 'failed' : 'sent');
+    const reason = byAgent === null ? 'unproven' : null;
+    t.match(await readMailOfMessage(database, message.id), { reason, automatic: true }, what);
+    t.strictSame(
+      server.received.flatMap(({ recipients }) => recipients),
+      byAgent === null ? [] : [byAgent],
+      what,
+    );
+    server.received.length = 0;
+    await send(one, {});
+    t.strictSame((await received()).recipients, [home], what);
+    server.received.length = 0;
+  }
+});
+
 t.test('a mail that failed is sent again', async (t) => {
   const one = await addBridgedCase(owner, (await addInbox(owner)).id);
   let isFull = true;

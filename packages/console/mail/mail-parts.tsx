@@ -65,7 +65,7 @@ function lastSubject(messages: readonly TimelineMessage[], id: string): string |
 }
 
 function Ways({
-  mail: { direction, purpose, automatic, from_name, from_address, recipients, verdict },
+  mail: { direction, purpose, automatic, from_name, from_address, recipients, verdict, reason },
 }: {
   readonly mail: Email;
 }) {
@@ -82,6 +82,9 @@ function Ways({
       {copies.length > 0 && <span>copy to {copies.join(', ')}</span>}
       {purpose === 'message' && automatic && (
         <span class="mail-automatic">Automatic: a machine may have written it</span>
+      )}
+      {direction === 'in' && reason === 'unproven' && (
+        <strong class="mail-forged">Another header than From names the sender, unproven.</strong>
       )}
       {direction === 'in' && verdict?.result === 'fail' && (
         <strong class="mail-forged">The sender may be forged.</strong>

@@ -20,6 +20,7 @@ import type { Arrival } from '../transports/intake.ts';
 import { decideFate, type Fate, newCase } from './fate.ts';
 import { insertIncoming, lockIncoming, writeIncoming } from './incoming-store.ts';
 import { messageOf } from './mail-message.ts';
+import { replyTo } from './named-person.ts';
 import { storable } from './storable.ts';
 
 export interface AcceptOptions {
@@ -68,7 +69,7 @@ async function receive(
       rfc_id: rfcId,
       from_address: storable(mail.from?.address ?? envelope.sender ?? '') || null,
       from_name: storable(mail.from?.name ?? '') || null,
-      reply_to: storable(mail.replyTo?.address ?? '') || null,
+      reply_to: replyTo(arrival)?.address ?? null,
       recipients: JSON.stringify(recipientsOf(arrival)),
       subject: storable(mail.subject ?? '') || null,
       in_reply_to: storable(mail.inReplyTo ?? '') || null,
@@ -153,7 +154,7 @@ async function settle(
   const { purpose, id, conversation_id: conversationId, automatic } = mail;
   if (purpose === 'message') {
     await followExternal(tx, written, null, automatic ? 'automatic_mail' : 'customer_wrote');
-    if (await isAnswered(tx, mail)) await updateThread(tx, conversationId!, threadOf(arrival, id));
+    if (await isAnswered(tx, mail)) await updateThread(tx, conversationId!, threadOf(arrival, mail));
     await enqueue(tx, EMAIL_RECEIVED, { mail_id: id });
   }
   return writeIncoming(tx, id, { status: 'accepted', message_id: written.row.id });
@@ -169,11 +170,13 @@ async function isAnswered(tx: Tx, { verdict, automatic, conversation_id }: MailH
   return !automatic || (await lockThread(tx, conversation_id!))?.last_in_id === null;
 }
 
-function threadOf({ inbox, mail }: Arrival, mailId: string) {
+/** Returns the start of the next mail. No copy goes to addresses that an unproven sender names. */
+function threadOf({ inbox, mail }: Arrival, { id, reason }: MailHead) {
   const own = new Set([inbox.address.toLowerCase(), mail.from?.address]);
-  const others = [...mail.to, ...mail.cc].map(({ address }) => storable(address));
+  const named = reason === 'unproven' ? [] : [...mail.to, ...mail.cc];
+  const others = named.map(({ address }) => storable(address));
   return {
-    last_in_id: mailId,
+    last_in_id: id,
     cc: [...new Set(others)].filter((address) => !own.has(address)).slice(0, MESSAGE_LIMITS.cc),
     ...(mail.subject !== null && { subject: withoutPrefixes(mail.subject) }),
   };

@@ -12,14 +12,17 @@ import { noteBounce } from './bounces.ts';
 import {
   type IncomingChange,
   isAddressBlocked,
+  isOnePerson,
   isOwnMail,
   readSenders,
   readUserIdByAddress,
   type SenderInCase,
 } from './incoming-store.ts';
 import { findCases } from './match.ts';
+import { type NamedPerson, namedPerson } from './named-person.ts';
 import { openCase } from './open-case.ts';
 import { cutTo, storable } from './storable.ts';
+import { findUnproven, proveSender, unprovenSuffix } from './unproven.ts';
 
 /** A decision about a mail. A `received` mail has a case and an author, but no message yet. */
 export type Fate = IncomingChange;
@@ -34,42 +37,67 @@ export async function decideFate(
   const { inbox, envelope, mail } = arrival;
   const bounce = await noteBounce(tx, key, arrival, verdict);
   if (bounce !== undefined) return bounce;
-  const address = senderOf(arrival);
   if (await isReturned(tx, key, arrival)) return ignored('own_mail', 'automatic');
+  const address = senderOf(arrival);
+  const { account_id: accountId } = inbox;
+  const person = await personOf(tx, arrival, address);
+  const isForged = verdict.result === 'fail';
   const sign = automaticSign(mail, envelope);
   const isOfMachine = sign !== undefined && IS_OF_MACHINE[sign];
   const marked = { automatic: sign !== undefined, reason: sign ?? null };
-  if (address === undefined) {
-    const shown = unreadableSender(arrival);
-    if (isOfMachine || shown === undefined) return ignored(sign ?? 'no_sender', sign && 'automatic');
-    return forgedCase(tx, arrival, shown, marked);
-  }
-  const cases = await findCases(tx, key, arrival);
-  const senders = cases.length === 0 ? [] : await readSenders(tx, cases, address);
-  const isForged = verdict.result === 'fail';
-  const userId = await readUserIdByAddress(tx, inbox.account_id, address);
-  if (userId !== undefined) {
-    if (isOfMachine) return ignored(sign, 'automatic');
-    return isForged ? ignored('unverified', 'note') : noteOf(userId, cases, senders);
+  const { cases, sealed } = await findCases(tx, key, arrival);
+  const senders = address === undefined || cases.length === 0 ? [] : await readSenders(tx, cases, address);
+  const userId = address && (await readUserIdByAddress(tx, accountId, address));
+  if (userId !== undefined && !isOfMachine) {
+    const note = isForged ? undefined : noteOf(userId, cases, senders);
+    if (note !== undefined) return note;
+    if (person === undefined) return ignored(isForged ? 'unverified' : 'team_member', 'note');
   }
   // Also ignores mail that falsely claims to be from a blocked customer: it would open a case.
-  if (await isAddressBlocked(tx, inbox.account_id, address)) return ignored('blocked');
+  const addresses = [address ?? [], person?.address ?? []].flat();
+  if (await isAddressBlocked(tx, accountId, addresses)) return ignored('blocked');
   const customer = isForged ? undefined : firstOf(cases, senders, 'customer');
   if (isOfMachine) {
-    return customer === undefined
+    const away =
+      customer ?? (address && !isForged ? await findUnproven(tx, cases, address, null) : undefined);
+    return away === undefined
       ? ignored(sign, 'automatic')
-      : { ...entering(customer), ...marked, purpose: 'automatic' };
+      : { ...entering(away), ...marked, purpose: 'automatic' };
   }
   if (customer !== undefined) return { ...entering(customer), ...marked, purpose: 'message' };
+  if (person !== undefined) {
+    if (isForged) return forgedCase(tx, arrival, person, marked);
+    const fate = { ...marked, purpose: 'message', reason: 'unproven', reply_to: person.address } as const;
+    const known = await findUnproven(tx, cases, person.address, address ?? null);
+    return known === undefined ? unprovenCase(tx, arrival, person, fate) : { ...entering(known), ...fate };
+  }
+  const shown = address ?? unreadableSender(arrival);
+  if (shown === undefined) return ignored('no_sender');
+  const sender = { address: shown, name: mail.from?.name ?? '' };
   // A form that sends as the inbox, or a mail of the inbox that came back under another id.
-  if (isOfInbox(arrival, address)) return forgedCase(tx, arrival, address, { ...marked, automatic: true });
-  return isForged
-    ? forgedCase(tx, arrival, address, marked)
-    : newCase(tx, arrival, await customerOf(tx, arrival, address), marked);
+  const isOwn = isOfInbox(arrival, shown);
+  if (address === undefined || isForged || isOwn)
+    return forgedCase(tx, arrival, sender, { ...marked, automatic: marked.automatic || isOwn });
+  const proven = await proveSender(tx, sealed, accountId, address);
+  if (proven !== undefined) return { ...entering(proven), ...marked, purpose: 'message' };
+  return newCase(tx, arrival, await customerOf(tx, accountId, sender), marked);
 }
 
-/** Whether a mail is automatic, and the sign of it. */
-type Marked = Required<Pick<Fate, 'automatic' | 'reason'>>;
+/** Returns the person that the mail names beside its sender, unless both are known to be one. */
+async function personOf(
+  tx: Tx,
+  arrival: Arrival,
+  from: string | undefined,
+): Promise<NamedPerson | undefined> {
+  const person = namedPerson(arrival, from);
+  if (person?.header !== 'Reply-To' || from === undefined) return person;
+  const { account_id: accountId } = arrival.inbox;
+  const isOne = await isOnePerson(tx, accountId, { from, replyTo: person.address });
+  return isOne ? undefined : person;
+}
+
+/** Whether a mail is automatic, and why it has its status. */
+type Marked = Required<Pick<Fate, 'automatic' | 'reason'>> & Pick<Fate, 'reply_to'>;
 
 /** Returns the fate of a mail whose customer has no open case that it answers. */
 export async function newCase(
@@ -87,37 +115,66 @@ export async function newCase(
 /** The maximum length of titles and names (packages/protocol/schema/schema.ts). */
 const TITLE_CHARACTERS = 200;
 
+/** The sender of a mail, as the mail shows it. */
+type ShownSender = Pick<NamedPerson, 'address' | 'name'>;
+
 /**
- * Opens a case for an unproven sender: a new customer without an address, who has only this case.
- * So no answer reaches the address that the mail claims.
+ * Opens a case for a possibly forged sender. No answer reaches the address that the mail claims.
  */
-async function forgedCase(tx: Tx, arrival: Arrival, address: string, marked: Marked): Promise<Fate> {
+function forgedCase(tx: Tx, arrival: Arrival, sender: ShownSender, marked: Marked): Promise<Fate> {
+  const note = `The sender of this mail is not proven. It claims to be ${sender.address}. Replies leave by mail once a customer with an address is added.`;
+  const fate = { ...marked, reason: 'unverified' };
+  return caseWithoutAddress(tx, arrival, { sender, suffix: ' (unverified)', note, fate });
+}
+
+/** Opens a case for a person that `Reply-To` or the like names alone: a person may answer it. */
+function unprovenCase(tx: Tx, arrival: Arrival, person: NamedPerson, fate: Marked): Promise<Fate> {
+  const { address, header } = person;
+  const note = `Only the header ${header} of this mail names ${address}, so the sender is not proven. Replies of the team leave to this address, those of agents do not. An answer that comes from it proves it.`;
+  return caseWithoutAddress(tx, arrival, { sender: person, suffix: unprovenSuffix(person), note, fate });
+}
+
+interface CaseWithoutAddress {
+  readonly sender: ShownSender;
+  /** The end of the customer's name. */
+  readonly suffix: string;
+  /** An internal message of the service. */
+  readonly note: string;
+  readonly fate: Marked;
+}
+
+/**
+ * Opens a case for a sender without proof: a new customer without an address, who has only this
+ * case.
+ */
+async function caseWithoutAddress(
+  tx: Tx,
+  arrival: Arrival,
+  { sender, suffix, note, fate: marked }: CaseWithoutAddress,
+): Promise<Fate> {
   const { account_id: accountId } = arrival.inbox;
-  const name = `${cutTo(nameOf(arrival, address), TITLE_CHARACTERS - UNVERIFIED.length)}${UNVERIFIED}`;
+  const name = `${cutTo(nameOf(sender), TITLE_CHARACTERS - suffix.length)}${suffix}`;
   const customer = await createCustomer(tx, { accountId, name });
-  const fate = await newCase(tx, arrival, customer.id, { ...marked, reason: 'unverified' });
+  const fate = await newCase(tx, arrival, customer.id, marked);
   await enqueueSystemEvent(tx, {
     account_id: accountId,
     conversation_id: fate.conversation_id!,
     visibility: 'internal',
-    body: `The sender of this mail is not proven. It claims to be ${address}. Replies leave by mail once a customer with an address is added.`,
+    body: note,
   });
   return fate;
 }
 
-const UNVERIFIED = ' (unverified)';
-
-async function customerOf(tx: Tx, arrival: Arrival, email: string): Promise<string> {
-  const { account_id: accountId } = arrival.inbox;
+async function customerOf(tx: Tx, accountId: string, sender: ShownSender): Promise<string> {
+  const { address: email } = sender;
   const known = await findCustomer(tx, { accountId, email });
   if (known !== undefined) return known;
-  const name = cutTo(nameOf(arrival, email), TITLE_CHARACTERS);
-  return (await createCustomer(tx, { accountId, name, email })).id;
+  return (await createCustomer(tx, { accountId, name: cutTo(nameOf(sender), TITLE_CHARACTERS), email })).id;
 }
 
 /** Returns the name, or the address for a name that could pass for another sender's address. */
-function nameOf({ mail }: Arrival, address: string): string {
-  const name = storable(mail.from?.name ?? '').trim();
+function nameOf({ address, name: given }: ShownSender): string {
+  const name = storable(given).trim();
   return name === '' || name.includes('@') ? address : name;
 }
 
@@ -151,13 +208,17 @@ function isOfInbox({ inbox }: Arrival, address: string): boolean {
 }
 
 /**
- * Returns the note of a team member who answers by mail in one of their cases. It never becomes a
- * message as or to a customer, which would reveal the person behind the group.
+ * Returns the note of a team member who answers by mail in one of their cases, if it does. It never
+ * becomes a message as or to a customer, which would reveal the person behind the group.
  */
-function noteOf(userId: string, cases: readonly string[], senders: readonly SenderInCase[]): Fate {
+function noteOf(
+  userId: string,
+  cases: readonly string[],
+  senders: readonly SenderInCase[],
+): Fate | undefined {
   const own = senders.filter(({ actor_id, role }) => actor_id === userId && role !== 'viewer');
   const member = firstOf(cases, own, 'user');
-  return member === undefined ? ignored('team_member', 'note') : { ...entering(member), purpose: 'note' };
+  return member && { ...entering(member), purpose: 'note' };
 }
 
 /** Returns the sender from the first of the cases that has one. */

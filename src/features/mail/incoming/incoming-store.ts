@@ -19,6 +19,7 @@ export type IncomingChange = Pick<
   | 'actor_id'
   | 'automatic'
   | 'in_reply_to'
+  | 'reply_to'
 >;
 
 /**
@@ -78,9 +79,25 @@ export async function readUserIdByAddress(
   return user?.id;
 }
 
-/** Returns whether the team has blocked a customer with this address. */
-export async function isAddressBlocked(db: Db, accountId: string, address: string): Promise<boolean> {
-  return (await db.query(FIND_BLOCKED, accountId, address)).length > 0;
+/** Returns whether the team has blocked a customer with one of these addresses, in lower case. */
+export async function isAddressBlocked(
+  db: Db,
+  accountId: string,
+  addresses: readonly string[],
+): Promise<boolean> {
+  return (await db.query(FIND_BLOCKED, accountId, addresses)).length > 0;
+}
+
+/**
+ * Returns whether a customer has the address of `From` and none of its mails asked for answers to
+ * another address than `replyTo`: then all of them are of one person. Addresses are in lower case.
+ */
+export async function isOnePerson(
+  db: Db,
+  accountId: string,
+  { from, replyTo }: { readonly from: string; readonly replyTo: string },
+): Promise<boolean> {
+  return (await db.query(FIND_ONE_PERSON, accountId, from, replyTo)).length > 0;
 }
 
 /** The inbox that the mail came to. Only its cases are searched. */
@@ -155,9 +172,21 @@ const READ_SENDERS = statement<[conversationIds: readonly string[], address: str
       AND a.deactivated_at IS NULL AND lower(a.handle) = lower($2)
     ORDER BY p.created_at, p.id`;
 
-const FIND_BLOCKED = statement<[accountId: string, address: string]>('find-blocked-sender-of-mail')`
+const FIND_BLOCKED = statement<[accountId: string, addresses: readonly string[]]>(
+  'find-blocked-sender-of-mail',
+)`
     SELECT FROM actors a
-    WHERE a.account_id = $1 AND a.customer AND lower(a.handle) = lower($2) AND ${isBlockedByTeam('a.id')} LIMIT 1`;
+    WHERE a.account_id = $1 AND a.customer AND lower(a.handle) = ANY($2) AND ${isBlockedByTeam('a.id')} LIMIT 1`;
+
+const FIND_ONE_PERSON = statement<[accountId: string, from: string, replyTo: string]>(
+  'find-one-person-of-mail',
+)`
+    SELECT FROM actors a
+    WHERE a.account_id = $1 AND a.customer AND lower(a.handle) = $2 AND NOT EXISTS (
+      SELECT FROM participants p JOIN mails m ON m.conversation_id = p.conversation_id
+      WHERE p.actor_id = a.id AND m.actor_id = a.id AND m.direction = 'in'
+        AND lower(m.reply_to) IS DISTINCT FROM $3)
+    LIMIT 1`;
 
 const READ_USER = statement<[accountId: string, address: string], { id: string }>('read-user-by-address')`
     SELECT id FROM users WHERE account_id = $1 AND email = lower($2)`;

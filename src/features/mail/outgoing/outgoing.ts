@@ -95,18 +95,22 @@ async function refusalOf(
   if (facts.inbox_removed) return 'inbox_removed';
   if (!recipients.some(({ kind }) => kind === 'to')) return 'no_recipient';
   const addresses = recipients.map(({ address }) => address);
+  if (facts.by_machine && facts.unproven) return 'unproven';
   return facts.by_machine && !(await mayAnswer(tx, facts, addresses)) ? 'loop_limit' : undefined;
 }
 
 /**
- * Returns the recipients: the address that the customer's last mail names, else the customers of
- * the case. Copies go to the addresses that the message names or, for a person's message, else to
- * those of the last mail: machines write to no address that a stranger names. An inbox does not
- * write to itself, but to any other: no reply shows whether an address is one of this installation.
+ * Returns the recipients: the address that the customer's last mail names for answers, else the
+ * customers of the case. A machine writes to the sender alone. Copies go to the addresses that the
+ * message names or, for a person's message, else to those of the last mail: machines write to no
+ * address that a stranger names. An inbox does not write to itself, but to any other: no reply
+ * shows whether an address is one of this installation.
  */
 export function recipientsOf(facts: ReplyFacts): EmailRecipient[] {
-  const to = facts.answers_to === null ? facts.customers : [facts.answers_to];
-  const cc = facts.cc ?? (facts.by_machine ? [] : facts.thread_cc);
+  const { last_sender, last_reply_to, by_machine: byMachine } = facts;
+  const last = byMachine ? last_sender : (last_reply_to ?? last_sender);
+  const to = last === null ? facts.customers : [last];
+  const cc = facts.cc ?? (byMachine ? [] : facts.thread_cc);
   const wanted = [
     ...to.map((address) => ({ address: address.toLowerCase(), kind: 'to' as const })),
     ...cc.map((address) => ({ address: address.toLowerCase(), kind: 'cc' as const })),
