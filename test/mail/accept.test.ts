@@ -4,7 +4,7 @@ import { derivedId, newId } from '@parley/protocol/ids.ts';
 import t from 'tap';
 import { createCustomer } from '../../src/core/accounts/actors/actors.ts';
 import { makeMessageId } from '../../src/features/mail/outgoing/message-ids.ts';
-import { answering, box, openAccepting } from './accepting.ts';
+import { answering, box, type MailFields, openAccepting } from './accepting.ts';
 import { addBridgedCase, addGroup, addInbox, addMail, readThread } from './fixture.ts';
 
 const house = await openAccepting(t);
@@ -459,4 +459,62 @@ t.test('the same mail is one message, whatever its copies meet', async (t) => {
   t.match(await accept({ rfcId: 'nul\0@x.example', subject: 'a\0b\uD800', text: '\0' }), {
     status: 'accepted',
   });
+});
+
+t.test('two texts under one Message-ID are two messages, of which the second is quiet', async (t) => {
+  const list = header('list-id', '<talk.lists.example>');
+  const FOOTER = '_______________\nTalk mailing list\nhttps://lists.example';
+  const rows: [what: string, first: MailFields, second: MailFields, isOne: boolean][] = [
+    ['a counter in the text', { text: 'Report 17' }, { text: 'Report 18' }, false],
+    ['more text', { text: 'Yes.' }, { text: 'Yes. But not today.' }, false],
+    ['a line that is no signature', { text: 'A.' }, { text: 'A.\n--\nB.' }, false],
+    ['the same before', { text: 'A.\n--\nB.' }, { text: 'A.' }, false],
+    ['a text after none', { text: '' }, { text: 'Now with a text.' }, false],
+    ['none after a text', { text: 'A text.' }, { text: '' }, false],
+    ['line breaks', { text: 'One\ntwo  three\n' }, { text: 'One two\r\nthree' }, true],
+    ['the footer of a list', { text: 'Hello' }, { text: `Hello\n\n${FOOTER}`, ...list }, true],
+    ['the list first', { text: `Hello\n${FOOTER}`, ...list }, { text: 'Hello' }, true],
+    ['another text of the list', { text: 'Hello' }, { text: `Goodbye\n${FOOTER}`, ...list }, false],
+  ];
+  for (const [what, first, second, isOne] of rows) {
+    const rfcId = `${what.replaceAll(' ', '-')}@senders.example`;
+    const one = await accept({ rfcId, ...first });
+    const two = await accept({ rfcId, ...second });
+    t.equal(two.id === one.id, isOne, what);
+    if (isOne) continue;
+    const reason = second.headers === undefined ? 'same_id' : 'list';
+    t.match(two, {
+      status: 'accepted',
+      purpose: 'message',
+      automatic: true,
+      reason,
+      body_text: second.text || null,
+    });
+    t.not(two.message_id, one.message_id);
+    t.equal((await accept({ rfcId, ...second })).id, two.id, 'each is known again');
+    t.equal((await accept({ rfcId, ...first })).id, one.id);
+    const third = await accept({ rfcId, text: `${second.text} Another one.` });
+    t.equal(new Set([one.id, two.id, third.id]).size, 3);
+    const answer = { ...answering(one), text: `An answer with the id of ${what}.` };
+    t.match(await accept({ rfcId, ...answer }), { automatic: true, conversation_id: one.conversation_id });
+  }
+  const [before, after] = [house.arrivalOf({ text: 'It took too long.' }), house.arrivalOf()];
+  const again = { ...after, source: before.source, mail: { ...before.mail, text: 'What it says.' } };
+  t.equal((await house.acceptArrival(again)).id, (await house.acceptArrival(before)).id, 'the same bytes');
+});
+
+t.test('of two texts under one Message-ID at once, each is a message', async (t) => {
+  for (let n = 0; n < 20; n++) {
+    const rfcId = `at-once-${n}@senders.example`;
+    const mails = ['A', 'B', 'C', 'A', 'B'].map((text) => house.arrivalOf({ rfcId, text }));
+    const rows = await Promise.all(mails.map((arrival) => house.acceptArrival(arrival)));
+    const texts = new Map(rows.map(({ id, body_text }) => [id, body_text]));
+    t.strictSame([...texts.values()].sort(), ['A', 'B', 'C']);
+    t.strictSame(
+      rows.map(({ body_text }) => body_text),
+      ['A', 'B', 'C', 'A', 'B'],
+    );
+    t.equal(rows.filter(({ automatic }) => !automatic).length >= 1, true);
+    t.equal(new Set(rows.map(({ message_id }) => message_id)).size, 3);
+  }
 });

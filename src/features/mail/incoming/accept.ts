@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import { derivedId } from '@parley/protocol/ids.ts';
 import { MESSAGE_LIMITS } from '@parley/protocol/resources/chat-message.ts';
 import type { EmailVerdict } from '@parley/protocol/resources/email.ts';
 import type { ObjectStore } from '../../../core/attachments/storage.ts';
@@ -17,6 +15,7 @@ import { lockThread, updateThread } from '../mails/thread-store.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
 import { withoutPrefixes } from '../outgoing/subject.ts';
 import type { Arrival } from '../transports/intake.ts';
+import { digestOf, identify, type MailIdentity, senderOf } from './copies.ts';
 import { decideFate, type Fate, newCase } from './fate.ts';
 import { insertIncoming, lockIncoming, writeIncoming } from './incoming-store.ts';
 import { messageOf } from './mail-message.ts';
@@ -40,26 +39,26 @@ export interface AcceptOptions {
  * a temporary cause: the sender then tries again.
  */
 export async function acceptMail(options: AcceptOptions, arrival: Arrival): Promise<MailHead> {
+  const { database, store } = options;
   const rfcId =
-    storable(arrival.mail.rfcId ?? '') || `${await digestOf(options.store, arrival)}@no-message-id`;
-  const id = idOf(arrival, rfcId);
-  const row = (await readMailHead(options.database, id)) ?? (await receive(options, arrival, id, rfcId));
-  return row.status === 'received' ? enter(options, arrival, row) : row;
+    storable(arrival.mail.rfcId ?? '') || `${await digestOfSource(options, arrival)}@no-message-id`;
+  for (;;) {
+    const identity = await identify(database, store, arrival, rfcId);
+    const row =
+      (await readMailHead(database, identity.id)) ?? (await receive(options, arrival, identity, rfcId));
+    // Another mail of this Message-ID came first, whose text is compared next.
+    if (row !== undefined) return row.status === 'received' ? enter(options, arrival, row) : row;
+  }
 }
 
-/** Returns one id for the same mail at the same inbox. Anyone can choose a Message-ID alone. */
-function idOf({ inbox, envelope, mail }: Arrival, rfcId: string): string {
-  return derivedId('mail', `${inbox.id} ${rfcId} ${mail.from?.address ?? envelope.sender ?? ''}`);
-}
-
-/** Inserts the row of the mail with its fate, or returns the row of an earlier copy. */
+/** Inserts the row of the mail with its fate. Returns undefined if a row has its id by now. */
 async function receive(
   { database, key, authenticate }: AcceptOptions,
   arrival: Arrival,
-  id: string,
+  { id, isSecond }: MailIdentity,
   rfcId: string,
-): Promise<MailHead> {
-  const { inbox, source, mail, envelope } = arrival;
+): Promise<MailHead | undefined> {
+  const { inbox, source, mail } = arrival;
   const verdict = await authenticate(arrival);
   return database.transaction(async (tx) => {
     const isFirst = await insertIncoming(tx, {
@@ -67,7 +66,7 @@ async function receive(
       account_id: inbox.account_id,
       inbox_id: inbox.id,
       rfc_id: rfcId,
-      from_address: storable(mail.from?.address ?? envelope.sender ?? '') || null,
+      from_address: senderOf(arrival),
       from_name: storable(mail.from?.name ?? '') || null,
       reply_to: replyTo(arrival)?.address ?? null,
       recipients: JSON.stringify(recipientsOf(arrival)),
@@ -80,8 +79,8 @@ async function receive(
       source_key: source.key,
       size_bytes: source.sizeBytes,
     });
-    if (!isFirst) return lockIncoming(tx, id);
-    return writeIncoming(tx, id, await decideFate(tx, key, arrival, verdict));
+    if (!isFirst) return undefined;
+    return writeIncoming(tx, id, await decideFate(tx, key, arrival, { verdict, isSecond }));
   });
 }
 
@@ -213,10 +212,8 @@ function recipientsOf({ mail }: Arrival) {
 /** Recipients of each kind in the row; the source has all of them. */
 const MAX_SHOWN = 100;
 
-async function digestOf(store: AcceptOptions['store'], { source: { key } }: Arrival): Promise<string> {
-  const source = await store.open(key);
-  if (source === undefined) throw new Error('the source of a mail is gone');
-  const hash = createHash('sha256');
-  for await (const piece of source.read({ isTransient: true })) hash.update(piece);
-  return hash.digest('hex');
+async function digestOfSource({ store }: AcceptOptions, { source }: Arrival): Promise<string> {
+  const digest = await digestOf(store, source.key);
+  if (digest === undefined) throw new Error('the source of a mail is gone');
+  return digest;
 }

@@ -27,12 +27,19 @@ import { findUnproven, proveSender, unprovenSuffix } from './unproven.ts';
 /** A decision about a mail. A `received` mail has a case and an author, but no message yet. */
 export type Fate = IncomingChange;
 
+/** What is known of a mail beside its content. */
+interface Judged {
+  readonly verdict: EmailVerdict;
+  /** Whether another mail of the sender has its Message-ID: it is automatic then. */
+  readonly isSecond: boolean;
+}
+
 /** Decides the fate of a new mail (docs/contract.md#what-becomes-of-a-mail); may open a case. */
 export async function decideFate(
   tx: Tx,
   key: MailKey,
   arrival: Arrival,
-  verdict: EmailVerdict,
+  { verdict, isSecond }: Judged,
 ): Promise<Fate> {
   const { inbox, envelope, mail } = arrival;
   const bounce = await noteBounce(tx, key, arrival, verdict);
@@ -44,7 +51,8 @@ export async function decideFate(
   const isForged = verdict.result === 'fail';
   const sign = automaticSign(mail, envelope);
   const isOfMachine = sign !== undefined && IS_OF_MACHINE[sign];
-  const marked = { automatic: sign !== undefined, reason: sign ?? null };
+  const why = sign ?? (isSecond ? 'same_id' : null);
+  const marked = { automatic: why !== null, reason: why };
   const { cases, sealed } = await findCases(tx, key, arrival);
   const senders = address === undefined || cases.length === 0 ? [] : await readSenders(tx, cases, address);
   const userId = address && (await readUserIdByAddress(tx, accountId, address));

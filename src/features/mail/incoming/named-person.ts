@@ -5,8 +5,8 @@ import { ADDRESS, addressesIn } from '../transports/recipients.ts';
 import { storable } from './storable.ts';
 
 /**
- * The person that another header than `From` names: a group has rewritten `From`, or a form sends in
- * its own name (docs/contract.md#unproven-senders).
+ * The person that another header than `From` names: a group has rewritten `From`, or a form sends
+ * in its own name (docs/contract.md#unproven-senders).
  */
 export interface NamedPerson {
   /** In lower case. */
