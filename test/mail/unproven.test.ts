@@ -210,6 +210,18 @@ t.test('a customer that has the address takes part in the case that it proves', 
   t.not(removed.conversation_id, first.conversation_id);
 });
 
+t.test('two answers at once prove an address once, and both are in the case', async (t) => {
+  for (let n = 0; n < 10; n++) {
+    const from = box(`twice-${n}@customers.example`);
+    const first = await accept({ from: FORM, replyTo: from });
+    const answers = await Promise.all([1, 2, 3].map(() => accept({ from, inReplyTo: ours(first) })));
+    t.strictSame(
+      answers.map(({ conversation_id, actor_id }) => [conversation_id, actor_id]),
+      answers.map(() => [first.conversation_id, first.actor_id]),
+    );
+  }
+});
+
 t.test('a block of the team holds for who is named, and a forged mail is shown as one', async (t) => {
   const mel = await createCustomer(database, { accountId, name: 'Mel', email: 'mel@customers.example' });
   await database.kysely

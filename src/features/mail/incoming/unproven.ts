@@ -4,7 +4,8 @@ import { audit } from '../../../core/audit/audit.ts';
 import { lockConversation } from '../../../core/conversations/rows/conversation-store.ts';
 import { addParticipant } from '../../../core/conversations/rows/participant-store.ts';
 import { enqueueChanged } from '../../../core/events/changes.ts';
-import { IS_MEMBER } from '../../../core/resources/participant.ts';
+import type { ConversationRow } from '../../../core/resources/conversation.ts';
+import { IS_MEMBER, isMember } from '../../../core/resources/participant.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { SenderInCase } from './incoming-store.ts';
@@ -46,32 +47,36 @@ export async function proveSender(
 ): Promise<SenderInCase | undefined> {
   const unproven = await findUnproven(tx, cases, address, null);
   if (unproven === undefined) return undefined;
-  const { conversation_id, actor_id } = unproven;
+  const { conversation_id: conversationId, actor_id: actorId } = unproven;
+  // Before the address is locked, as requests do that add a customer by its address.
+  const conversation = await lockConversation(tx, conversationId);
   const known = await findCustomer(tx, { accountId, email: address });
-  if (known !== undefined) return joinCase(tx, conversation_id, known);
+  if (known !== undefined) return joinCase(tx, conversation, known);
   const { name } = await tx.kysely
     .selectFrom('actors')
     .select('name')
-    .where('id', '=', actor_id)
+    .where('id', '=', actorId)
     .forNoKeyUpdate()
     .executeTakeFirstOrThrow();
-  await writeActor(tx, actor_id!, 'customer', {
-    handle: address,
-    name: name?.replace(SUFFIX, '') || address,
-  });
-  await enqueueActorChanged(tx, actor_id!);
+  await writeActor(tx, actorId!, 'customer', { handle: address, name: name?.replace(SUFFIX, '') || address });
+  await enqueueActorChanged(tx, actorId!);
   return unproven;
 }
 
-async function joinCase(tx: Tx, id: string, actorId: string): Promise<SenderInCase | undefined> {
-  const conversation = await lockConversation(tx, id);
+async function joinCase(
+  tx: Tx,
+  conversation: ConversationRow,
+  actorId: string,
+): Promise<SenderInCase | undefined> {
+  const { id } = conversation;
   const before = await tx.kysely
     .selectFrom('participants')
-    .select('id')
+    .selectAll()
     .where('conversation_id', '=', id)
     .where('actor_id', '=', actorId)
     .executeTakeFirst();
-  if (before !== undefined) return undefined;
+  // Another answer has proven it at the same time, or the team has removed the customer.
+  if (before !== undefined) return isMember(before) ? before : undefined;
   const participant = await addParticipant(tx, conversation, { type: 'customer', actorId });
   await enqueueRightsChanged(tx, [id]);
   await enqueueChanged(tx, [

@@ -44,6 +44,7 @@ const COUNT_AUTOMATIC = statement<
       FROM mails m
       WHERE m.account_id = $1 AND m.inbox_id = $2 AND m.reason IS DISTINCT FROM 'loop_limit'
         AND m.created_at > clock_timestamp() - interval '${LOOP_LIMIT.minutes} minutes'
+        AND (m.automatic OR m.direction = 'out')
     )
     SELECT count(*)::integer AS mails FROM unnest($3::text[]) AS a(address) JOIN recent m ON a.address = ANY(m.addresses)
     WHERE m.automatic AND NOT EXISTS (
