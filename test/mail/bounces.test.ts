@@ -9,7 +9,7 @@ import { mailCheck } from '../../src/features/mail/mail-check.ts';
 import { readMail } from '../../src/features/mail/mails/mail-store.ts';
 import { mailMetrics } from '../../src/features/mail/metrics.ts';
 import { makeBounceAddress } from '../../src/features/mail/outgoing/bounce-address.ts';
-import { LOOP_LIMIT, mayAnswer } from '../../src/features/mail/outgoing/loop-limit.ts';
+import { countLoops, LOOP_LIMIT, mayAnswer } from '../../src/features/mail/outgoing/loop-limit.ts';
 import { makeMessageId } from '../../src/features/mail/outgoing/message-ids.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { box, openAccepting } from './accepting.ts';
@@ -267,7 +267,7 @@ t.test('ten automatic mails of an inbox and an address in an hour, until a perso
   await write({ status: 'failed', reason: 'loop_limit' });
   t.ok(await may());
   const { registry } = createMetrics();
-  const check = mailCheck(database, 'smtp://127.0.0.1', mailMetrics({ registry }));
+  const check = mailCheck('smtp://127.0.0.1', mailMetrics({ registry }), () => countLoops(database));
   t.match(await check.look([]), { state: 'attention', message: /^Stopped within a day: 1 mail of agents/ });
   await database.kysely
     .updateTable('mails')

@@ -87,6 +87,21 @@ t.test('who is named alone is a customer of one case, without an address', async
   }
   t.equal(authors.size, rows.length);
   t.notOk(authors.has(known.id));
+  for (const [fields, name] of [
+    [rows[0]![1], 'Cleo M (by X-Original-From, unproven)'],
+    [
+      { from: GROUP, ...headers(['x-original-from', CLEO]) },
+      "'Cleo' via Talk (by X-Original-From, unproven)",
+    ],
+    [{ from: FORM, replyTo: box(CLEO) }, `${CLEO} (by Reply-To, unproven)`],
+    [{ from: FORM, replyTo: box(`Boss@harbor.example <${CLEO}>`) }, `${CLEO} (by Reply-To, unproven)`],
+    [
+      { from: FORM, replyTo: { address: CLEO, name: 'x'.repeat(300) } },
+      `${'x'.repeat(176)} (by Reply-To, unproven)`,
+    ],
+  ] as const) {
+    t.equal((await customerOf(await accept(fields))).name, name);
+  }
   const said = (await house.topics()).filter(({ topic }) => topic === 'messages.system').at(-1);
   t.match(said?.payload, { visibility: 'internal', body: new RegExp(`Reply-To .* ${CLEO}`) });
 });

@@ -30,6 +30,7 @@ import { makeConfirmationMail, writeConfirmation } from './outgoing/confirmation
 import { openDigestMails, writeDigest } from './outgoing/digest-mails.ts';
 import { fileLinkRoutes } from './outgoing/file-link-routes.ts';
 import { FileLinks } from './outgoing/file-links.ts';
+import { countLoops } from './outgoing/loop-limit.ts';
 import { type MailKey, openMailKey } from './outgoing/mail-key.ts';
 import { makeReply } from './outgoing/outgoing.ts';
 import { SEND_TIMES } from './outgoing/send-times.ts';
@@ -83,7 +84,7 @@ export function mailBy(times: typeof SEND_TIMES, parse = parseMail): Feature {
           routes: {
             messages: [...conversationEmailRoutes(node, outgoing), ...mailboxRoutes(database, domains)],
           },
-          checks: [mailCheck(database, config.smtpUrl, metrics)],
+          checks: [mailCheck(config.smtpUrl, metrics, () => countLoops(database))],
           publicRoutes: { ...fileLinkRoutes(links, node), ...intake.publicRoutes },
           handlers: [
             handle(EMAIL_DUE, (due) => makeReply(outgoing, due)),

@@ -1,17 +1,15 @@
 import { attention, type Check, counted, duration, ok } from '../../core/installation/check.ts';
-import type { Db } from '../../platform/db/connection/handle.ts';
 import { readMetric } from '../../platform/metrics.ts';
 import type { MailMetrics } from './metrics.ts';
-import { countLoops } from './outgoing/loop-limit.ts';
 
 /** Seconds within which a mail has been tried several times. */
 const LATE_S = 900;
 
 /** Returns the check that mail leaves, and that no machine answers another one. */
 export function mailCheck(
-  db: Db,
   smtpUrl: string | null,
   metrics: Pick<MailMetrics, 'mailsWaiting' | 'mailsWaitingSeconds'>,
+  countLoops: () => Promise<number>,
 ): Check {
   return {
     name: 'mail',
@@ -25,7 +23,7 @@ export function mailCheck(
           `Waiting: ${counted(waiting, 'mail')}, the oldest for ${duration(lateS)}. Look whether the SMTP server answers.`,
         );
       }
-      const loops = await countLoops(db);
+      const loops = await countLoops();
       return loops === 0
         ? ok('The SMTP server takes mail.')
         : attention(

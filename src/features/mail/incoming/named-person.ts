@@ -19,10 +19,11 @@ export interface NamedPerson {
 export function namedPerson(arrival: Arrival, sender: string | undefined): NamedPerson | undefined {
   const { inbox, mail } = arrival;
   const original = mail.headers.find(({ name }) => name === 'x-original-from')?.value ?? '';
+  const originalName = original.includes('<') ? original.split('<')[0] : mail.from?.name;
   const candidates = [
     ...addressesIn(original).map((address) => ({
       address,
-      name: original.split('<')[0]!,
+      name: originalName,
       header: 'X-Original-From' as const,
     })),
     ...[replyTo(arrival) ?? []].flat().map((box) => ({ ...box, header: 'Reply-To' as const })),

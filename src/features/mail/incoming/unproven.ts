@@ -8,7 +8,7 @@ import type { ConversationRow } from '../../../core/resources/conversation.ts';
 import { IS_MEMBER, isMember } from '../../../core/resources/participant.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import type { SenderInCase } from './incoming-store.ts';
+import { readSenders, type SenderInCase } from './incoming-store.ts';
 import type { NamedPerson } from './named-person.ts';
 
 /** Returns what the name of an unproven customer ends in. */
@@ -45,8 +45,13 @@ export async function proveSender(
   accountId: string,
   address: string,
 ): Promise<SenderInCase | undefined> {
+  if (cases.length === 0) return undefined;
   const unproven = await findUnproven(tx, cases, address, null);
-  if (unproven === undefined) return undefined;
+  if (unproven === undefined) {
+    // Another answer may have proven it since the caller looked for the sender.
+    const senders = await readSenders(tx, cases, address);
+    return senders.find(({ type }) => type === 'customer');
+  }
   const { conversation_id: conversationId, actor_id: actorId } = unproven;
   // Before the address is locked, as requests do that add a customer by its address.
   const conversation = await lockConversation(tx, conversationId);
@@ -75,7 +80,7 @@ async function joinCase(
     .where('conversation_id', '=', id)
     .where('actor_id', '=', actorId)
     .executeTakeFirst();
-  // Another answer has proven it at the same time, or the team has removed the customer.
+  // Another answer has proven it, or the team has removed the customer.
   if (before !== undefined) return isMember(before) ? before : undefined;
   const participant = await addParticipant(tx, conversation, { type: 'customer', actorId });
   await enqueueRightsChanged(tx, [id]);

@@ -54,4 +54,4 @@ const COUNT_AUTOMATIC = statement<
 
 const COUNT_LOOPS = statement<[], { mails: number }>('count-loops-of-mail')`
     SELECT count(*)::integer AS mails FROM mails
-    WHERE reason = 'loop_limit' AND created_at > clock_timestamp() - interval '1 day'`;
+    WHERE automatic AND status = 'failed' AND reason = 'loop_limit' AND created_at > clock_timestamp() - interval '1 day'`;
