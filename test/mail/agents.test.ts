@@ -225,7 +225,7 @@ t.test(
   'automatic mail starts no agent and rings no bell; its case is unread, and webhooks get it',
   async (t) => {
     const { app, agent } = harbor;
-    const events = ['email.received', 'message.created', 'conversation.created'];
+    const events = ['email.received', 'message.created', 'conversation.created', 'conversation.updated'];
     const runs = new Runs(app);
     const watcher = await runs.agent({
       trigger_type: 'event',
@@ -245,6 +245,11 @@ t.test(
       );
       return rows[0]!;
     };
+    await app.database.kysely
+      .updateTable('conversations')
+      .set({ workflow_status: 'resolved' })
+      .where('id', '=', first.conversation_id)
+      .execute();
     const before = await counted();
     t.ok(before.runs >= events.length, 'what a person wrote starts agents');
     const unread = async () => {
@@ -271,7 +276,7 @@ t.test(
     );
     await quiet();
     t.strictSame(await counted(), before);
-    await until(async () => (await unread()) === read + 1, { what: 'the case is unread' });
+    await until(async () => (await unread()) > read, { what: 'the case is unread' });
     for (const { id } of mails) {
       const event = await until(
         () => hooks.received.find(({ event }) => (event.data as { id?: string }).id === id)?.event,

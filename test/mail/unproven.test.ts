@@ -200,7 +200,12 @@ t.test('only an answer that comes from the address to a mail of ours proves it',
       .execute();
   }
   t.match(await customerOf(first), { handle: null, name: 'Joy (by Reply-To, unproven)' });
-  const proof = await accept({ from, inReplyTo: ours(first), verdict: 'pass' });
+  const proof = await accept({
+    from,
+    inReplyTo: ours(first),
+    verdict: 'pass',
+    replyTo: box('joy@elsewhere.example'),
+  });
   t.match(proof, { conversation_id: first.conversation_id, actor_id: first.actor_id, reason: null });
   t.strictSame(await customerOf(first), { handle: address, name: 'Joy' });
   t.equal((await accept({ from })).actor_id, first.actor_id, 'from now on the address is that customer');

@@ -35,7 +35,8 @@ export async function moveWorkflow(
     .set({ workflow_status: next.shown, lane_behind: next.behind, ...(isVisible && touched()) })
     .where('id', '=', id)
     .execute();
-  if (isVisible) await enqueueChanged(tx, [{ event: 'conversation.updated', id, stream: id, by }]);
+  const quiet = move === 'automatic_mail';
+  if (isVisible) await enqueueChanged(tx, [{ event: 'conversation.updated', id, stream: id, by, quiet }]);
 
   // Drafts neither resolve nor reopen a case: customers would learn that drafts exist.
   const [from, to] = [before.behind ?? before.shown, next.behind ?? next.shown];

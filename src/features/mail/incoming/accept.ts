@@ -44,8 +44,8 @@ export async function acceptMail(options: AcceptOptions, arrival: Arrival): Prom
     storable(arrival.mail.rfcId ?? '') || `${await digestOfSource(options, arrival)}@no-message-id`;
   for (;;) {
     const identity = await identify(database, store, arrival, rfcId);
-    const row =
-      (await readMailHead(database, identity.id)) ?? (await receive(options, arrival, identity, rfcId));
+    const known = identity.isKnown ? await readMailHead(database, identity.id) : undefined;
+    const row = known ?? (await receive(options, arrival, identity, rfcId));
     // Another mail of this Message-ID came first, whose text is compared next.
     if (row !== undefined) return row.status === 'received' ? enter(options, arrival, row) : row;
   }

@@ -9,8 +9,10 @@ import { storable } from './storable.ts';
 
 /** The identity of a mail at its inbox. */
 export interface MailIdentity {
-  /** The id of its row, existing or not. */
+  /** The id of its row. */
   readonly id: string;
+  /** Whether the row is there. Otherwise another mail may get the id in the meantime. */
+  readonly isKnown: boolean;
   /** Whether another mail of this sender, with another text, has its Message-ID. */
   readonly isSecond: boolean;
 }
@@ -28,15 +30,18 @@ export async function identify(
 ): Promise<MailIdentity> {
   const { inbox, envelope, mail } = arrival;
   const id = derivedId('mail', `${inbox.id} ${rfcId} ${mail.from?.address ?? envelope.sender ?? ''}`);
-  const copies = await db.query(READ_COPIES, inbox.account_id, inbox.id, rfcId, id, senderOf(arrival));
+  const text = createHash('sha256').update(squeezed(mail.text)).digest('hex');
+  const second = derivedId('mail', `${id} ${text}`);
+  const [accountId, sender] = [inbox.account_id, senderOf(arrival)];
+  const copies = await db.query(READ_COPIES, accountId, inbox.id, rfcId, [id, second], sender);
   for (const copy of copies) {
-    if (isSameText(copy, arrival) || (await hasSameBytes(store, copy, arrival))) {
-      return { id: copy.id, isSecond: copy.id !== id };
+    const isSame = copy.id === second || isSameText(copy, arrival);
+    if (isSame || (await hasSameBytes(store, copy, arrival))) {
+      return { id: copy.id, isKnown: true, isSecond: copy.id !== id };
     }
   }
-  if (copies.length === 0) return { id, isSecond: false };
-  const text = createHash('sha256').update(squeezed(mail.text)).digest('hex');
-  return { id: derivedId('mail', `${id} ${text}`), isSecond: true };
+  const isSecond = copies.length > 0;
+  return { id: isSecond ? second : id, isKnown: false, isSecond };
 }
 
 /** Returns the address that the row of a mail has as its sender, or null if there is none. */
@@ -89,10 +94,10 @@ async function hasSameBytes(
 }
 
 const READ_COPIES = statement<
-  [accountId: string, mailboxId: string, rfcId: string, id: string, sender: string | null],
+  [accountId: string, mailboxId: string, rfcId: string, ids: readonly string[], sender: string | null],
   Copy
 >('read-copies-of-mail')`
     SELECT id, body_text, automatic, source_key, size_bytes FROM mails
-    WHERE id = $4 OR account_id = $1 AND md5(rfc_id) = md5($3) AND rfc_id = $3 AND inbox_id = $2
+    WHERE id = ANY($4) OR account_id = $1 AND md5(rfc_id) = md5($3) AND rfc_id = $3 AND inbox_id = $2
       AND direction = 'in' AND from_address IS NOT DISTINCT FROM $5
     ORDER BY created_at, id`;

@@ -65,14 +65,16 @@ export async function decideFate(
   const addresses = [address ?? [], person?.address ?? []].flat();
   if (await isAddressBlocked(tx, accountId, addresses)) return ignored('blocked');
   const customer = isForged ? undefined : firstOf(cases, senders, 'customer');
+  const claimed = customer === undefined && !isForged ? (address ?? null) : null;
   if (isOfMachine) {
-    const away =
-      customer ?? (address && !isForged ? await findUnproven(tx, cases, address, null) : undefined);
+    const away = customer ?? (claimed === null ? undefined : await findUnproven(tx, cases, claimed, null));
     return away === undefined
       ? ignored(sign, 'automatic')
       : { ...entering(away), ...marked, purpose: 'automatic' };
   }
-  if (customer !== undefined) return { ...entering(customer), ...marked, purpose: 'message' };
+  const author =
+    customer ?? (claimed === null ? undefined : await proveSender(tx, sealed, accountId, claimed));
+  if (author !== undefined) return { ...entering(author), ...marked, purpose: 'message' };
   if (person !== undefined) {
     if (isForged) return forgedCase(tx, arrival, person, marked);
     const fate = { ...marked, purpose: 'message', reason: 'unproven', reply_to: person.address } as const;
@@ -86,8 +88,6 @@ export async function decideFate(
   const isOwn = isOfInbox(arrival, shown);
   if (address === undefined || isForged || isOwn)
     return forgedCase(tx, arrival, sender, { ...marked, automatic: marked.automatic || isOwn });
-  const proven = await proveSender(tx, sealed, accountId, address);
-  if (proven !== undefined) return { ...entering(proven), ...marked, purpose: 'message' };
   return newCase(tx, arrival, await customerOf(tx, accountId, sender), marked);
 }
 
