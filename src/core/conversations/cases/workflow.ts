@@ -5,7 +5,7 @@ import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { touched } from '../../../platform/db/tables/touched.ts';
 import { audit } from '../../audit/audit.ts';
-import { enqueueChanged } from '../../events/changes.ts';
+import { type Change, enqueueChanged } from '../../events/changes.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
 import { enqueueSystemEvent } from '../outbox-topics.ts';
 
@@ -35,8 +35,8 @@ export async function moveWorkflow(
     .set({ workflow_status: next.shown, lane_behind: next.behind, ...(isVisible && touched()) })
     .where('id', '=', id)
     .execute();
-  const quiet = move === 'automatic_mail';
-  if (isVisible) await enqueueChanged(tx, [{ event: 'conversation.updated', id, stream: id, by, quiet }]);
+  const change: Change = { event: 'conversation.updated', id, stream: id, by };
+  if (isVisible) await enqueueChanged(tx, [move === 'automatic_mail' ? { ...change, quiet: true } : change]);
 
   // Drafts neither resolve nor reopen a case: customers would learn that drafts exist.
   const [from, to] = [before.behind ?? before.shown, next.behind ?? next.shown];

@@ -71,7 +71,7 @@ export class Triggers {
 
   /** Handles changes; only those of conversations matter here. */
   async changed(changes: readonly Change[]): Promise<void> {
-    for (const { event, id, by = null, quiet = false } of changes) {
+    for (const { event, id, by = null, quiet } of changes) {
       if (event !== 'conversation.updated' || quiet) continue;
       const facts = await this.#directory.facts(id);
       if (facts === undefined || !(await this.#isAwaited(facts.accountId, event))) continue;

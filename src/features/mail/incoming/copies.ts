@@ -19,8 +19,8 @@ export interface MailIdentity {
 
 /**
  * Returns one identity for the same mail at the same inbox: the Message-ID and the sender, since
- * anyone can choose a Message-ID alone, and the text where a mail of both with another text is there
- * (docs/contract.md#mail-that-comes-in). Rejects if the store fails.
+ * anyone can choose a Message-ID alone, and the text where a mail of both with another text is
+ * there (docs/contract.md#mail-that-comes-in). Rejects if the store fails.
  */
 export async function identify(
   db: Db,
@@ -61,8 +61,8 @@ export async function digestOf(store: Pick<ObjectStore, 'open'>, key: string): P
 type Copy = Pick<MailRow, 'id' | 'body_text' | 'automatic' | 'source_key' | 'size_bytes'>;
 
 /**
- * Returns whether the text is that of the copy, line breaks and the footer of a list aside: the mail
- * that came through the list has it, and the one that came directly has not.
+ * Returns whether the text is that of the copy, line breaks and the footer of a list aside: the
+ * mail that came through the list has it, and the one that came directly has not.
  */
 function isSameText({ body_text, automatic }: Copy, { mail }: Arrival): boolean {
   const [stored, arrived] = [squeezed(body_text ?? ''), squeezed(mail.text)];
@@ -81,7 +81,9 @@ function squeezed(text: string): string {
   return storable(text).replace(/\s+/g, ' ').trim();
 }
 
-/** Returns true for a copy whose source or text was removed, since nothing tells them apart then. */
+/**
+ * Returns true for a copy whose source or text was removed, since nothing tells them apart then.
+ */
 async function hasSameBytes(
   store: Pick<ObjectStore, 'open'>,
   { body_text, source_key: key, size_bytes }: Copy,
