@@ -18,7 +18,7 @@ export const IS_OF_MACHINE: Readonly<Record<AutomaticSign, boolean>> = {
 
 /**
  * Returns the strongest sign that the mail is automatic, if any. `X-Auto-Response-Suppress` is no
- * sign, because Exchange sets it on mail of people too. What only a machine writes comes first,
+ * sign, because Exchange sets it on mail of people too. Signs that only machines set come first,
  * because absence notes are often marked bulk.
  */
 export function automaticSign(

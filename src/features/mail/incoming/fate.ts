@@ -27,7 +27,7 @@ import { findUnproven, proveSender, unprovenSuffix } from './unproven.ts';
 /** A decision about a mail. A `received` mail has a case and an author, but no message yet. */
 export type Fate = IncomingChange;
 
-/** What is known of a mail beside its content. */
+/** The facts of a mail beside its content. */
 interface Judged {
   readonly verdict: EmailVerdict;
   /** Whether another mail of the sender has its Message-ID: it is automatic then. */

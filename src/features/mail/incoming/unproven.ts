@@ -11,7 +11,7 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import { readSenders, type SenderInCase } from './incoming-store.ts';
 import type { NamedPerson } from './named-person.ts';
 
-/** Returns what the name of an unproven customer ends in. */
+/** Returns the end of the name of an unproven customer. */
 export function unprovenSuffix({ header }: Pick<NamedPerson, 'header'>): string {
   return ` (by ${header}, unproven)`;
 }
@@ -34,10 +34,11 @@ export async function findUnproven(
 }
 
 /**
- * Returns the customer with this address that a person answers as who was unproven in one of these
- * cases: the answer comes from the address, and names a mail of ours that went there. The unproven
- * customer gets the address; a customer that has it takes part in the case from now on. Returns
- * undefined if none was unproven there, or if the team has removed the customer from the case.
+ * Proves the address of an answer that comes from it, in the first of these cases where it was
+ * unproven so far; a mail of ours that the answer names must name the cases. The unproven customer
+ * gets the address; a customer that has it takes part in the case from now on. Returns this
+ * customer, or undefined if the address was unproven in none, or if the team has removed the
+ * customer.
  */
 export async function proveSender(
   tx: Tx,
