@@ -14,8 +14,9 @@ const ground = await createGround(t);
 const { database } = ground;
 
 t.test('every move from every status', async (t) => {
-  const leads: Record<Exclude<WorkflowMove, 'drafts_decided'>, WorkflowStatus> = {
+  const leads: Record<Exclude<WorkflowMove, 'drafts_decided'>, WorkflowStatus | null> = {
     customer_wrote: 'open',
+    automatic_mail: null,
     reply_sent: 'waiting_external',
     draft_opened: 'needs_approval',
     take_up: 'open',
@@ -24,10 +25,11 @@ t.test('every move from every status', async (t) => {
     resolve: 'resolved',
   };
   for (const lane of WORKFLOW_STATUSES.filter((lane) => lane !== 'needs_approval')) {
-    for (const [move, to] of Object.entries(leads) as [WorkflowMove, WorkflowStatus][]) {
+    for (const [move, to] of Object.entries(leads) as [WorkflowMove, WorkflowStatus | null][]) {
       const aCase = await caseIn(lane);
       await run(aCase, move);
-      t.equal((await read(aCase)).workflow_status, to, `${move} from ${lane}`);
+      const led = to ?? (lane === 'resolved' ? 'new' : lane);
+      t.equal((await read(aCase)).workflow_status, led, `${move} from ${lane}`);
     }
   }
 });
@@ -41,6 +43,8 @@ t.test('while a draft is open the case stays, and what happens changes where it 
     ['waiting_external', ['draft_opened', 'customer_wrote', 'drafts_decided'], 'open'],
     ['open', ['draft_opened', 'reply_sent', 'drafts_decided'], 'waiting_external'],
     ['open', ['draft_opened', 'reply_sent', 'customer_wrote', 'drafts_decided'], 'open'],
+    ['waiting_internal', ['draft_opened', 'automatic_mail', 'drafts_decided'], 'waiting_internal'],
+    ['resolved', ['draft_opened', 'automatic_mail', 'drafts_decided'], 'new'],
     ['open', ['drafts_decided'], 'open'],
   ];
   for (const [from, moves, shown] of walks) {

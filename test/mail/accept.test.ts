@@ -5,7 +5,7 @@ import t from 'tap';
 import { createCustomer } from '../../src/core/accounts/actors/actors.ts';
 import { makeMessageId } from '../../src/features/mail/outgoing/message-ids.ts';
 import { answering, box, openAccepting } from './accepting.ts';
-import { addBridgedCase, addGroup, addInbox, readThread } from './fixture.ts';
+import { addBridgedCase, addGroup, addInbox, addMail, readThread } from './fixture.ts';
 
 const house = await openAccepting(t);
 const { database, accountId, admin, inbox, key, accept, messagesOf } = house;
@@ -261,22 +261,105 @@ t.test('what a team member writes is a note in a case that it takes part in, els
   }
 });
 
+function header(name: string, value: string) {
+  return { headers: [{ name, value }] };
+}
+
+/** Headers that lists, groups, ticket systems and CRMs add to mail of people. */
+const OF_DISTRIBUTION = [
+  ['list-id', '<talk.lists.example>', 'list'],
+  ['list-unsubscribe', '<mailto:u@x.example>', 'list'],
+  ['list-unsubscribe', '<https://x.example/u>', 'list'],
+  ['list-post', '<mailto:talk@lists.example>', 'list'],
+  ['list-help', '<mailto:help@lists.example>', 'list'],
+  ['list-owner', '<mailto:owner@lists.example>', 'list'],
+  ['list-archive', '<https://lists.example>', 'list'],
+  ['list-subscribe', '<mailto:join@lists.example>', 'list'],
+  ['precedence', 'list', 'list'],
+  ['precedence', 'Bulk', 'bulk'],
+  ['precedence', 'junk (really)', 'bulk'],
+  ['precedence', 'auto_reply', 'bulk'],
+  ['feedback-id', '17:campaign:crm', 'bulk'],
+] as const;
+
+t.test('a header of a list alone drops nothing: the message is automatic, and its case quiet', async (t) => {
+  const first = await accept();
+  const set = (workflow_status: 'waiting_external' | 'resolved') =>
+    database.kysely
+      .updateTable('conversations')
+      .set({ workflow_status })
+      .where('id', '=', first.conversation_id)
+      .execute();
+  const laneOf = async (id: string) => (await conversationOf(id)).workflow_status;
+  const group = await addGroup(house.owner, 'Assigned');
+  const assigned = await addInbox(house.owner, { group_id: group.id, assignee_id: admin.id });
+  for (const [name, value, reason] of OF_DISTRIBUTION) {
+    const what = `${name}: ${value}`;
+    const shown = { status: 'accepted', purpose: 'message', automatic: true, reason };
+    await set('waiting_external');
+    const answer = await accept({ ...answering(first), ...header(name, value) });
+    t.match(answer, { ...shown, conversation_id: first.conversation_id }, what);
+    t.equal(await laneOf(first.conversation_id!), 'waiting_external', 'the case stays');
+    const message = (await messagesOf(first.conversation_id!)).at(-1)!;
+    t.match(message, { id: answer.message_id, visibility: 'external', kind: 'email' });
+    await set('resolved');
+    await accept({ ...answering(first), ...header(name, value) });
+    t.equal(await laneOf(first.conversation_id!), 'new', 'a resolved case is seen again');
+
+    const opening = await accept({ ...header(name, value), inbox: assigned });
+    t.match(opening, shown, what);
+    t.equal(await laneOf(opening.conversation_id!), 'new');
+    const ofCase = (await house.topics()).filter(
+      ({ payload }) => (payload as { conversation_id?: string }).conversation_id === opening.conversation_id,
+    );
+    t.match(
+      ofCase.filter(({ topic }) => topic.startsWith('conversations.')),
+      [{ topic: 'conversations.created', payload: { quiet: true } }],
+    );
+    const forged = await accept({ ...header(name, value), verdict: 'fail' });
+    t.match(forged, { status: 'accepted', automatic: true, reason: 'unverified' });
+  }
+});
+
+t.test(
+  'the next reply answers what a person wrote, and an automatic mail where nothing else is',
+  async (t) => {
+    const list = { ...header('list-id', '<talk.lists.example>'), replyTo: box('talk@lists.example') };
+    const first = await accept({ cc: [box('bo@customers.example')] });
+    await accept({ ...answering(first), ...list, cc: [box('all@lists.example')] });
+    const thread = (id: string) => database.transaction((tx) => readThread(tx, id));
+    t.match(await thread(first.conversation_id!), { last_in_id: first.id, cc: ['bo@customers.example'] });
+    const opening = await accept(header('list-id', '<talk.lists.example>'));
+    t.match(await thread(opening.conversation_id!), { last_in_id: opening.id });
+  },
+);
+
+t.test('a list does not make a note of a team member an automatic mail', async (t) => {
+  const first = await accept();
+  const from = box('Grace <grace@harbor.example>');
+  for (const [name, value] of OF_DISTRIBUTION) {
+    const note = await accept({ ...answering(first), ...header(name, value), from });
+    t.match(note, { status: 'accepted', purpose: 'note', automatic: false, reason: null }, name);
+  }
+});
+
 t.test('what a machine wrote is noted in its case, or ignored; it opens none', async (t) => {
   const first = await accept();
-  const header = (name: string, value: string) => ({ headers: [{ name, value }] });
-  for (const [fields, reason, isNoted] of [
-    [header('auto-submitted', 'auto-replied (vacation)'), 'auto_submitted', true],
-    [header('x-autoreply', 'yes'), 'auto_reply', true],
-    [header('return-path', '<>'), 'empty_sender', true],
-    [{ envelope: { sender: '' } }, 'empty_sender', true],
-    [header('precedence', 'Bulk'), 'bulk', false],
-    [header('list-unsubscribe', '<mailto:x@y.example>'), 'list', false],
+  const unsubscribe = { name: 'list-unsubscribe', value: '<mailto:u@x.example>' };
+  for (const [fields, reason] of [
+    [header('auto-submitted', 'auto-replied (vacation)'), 'auto_submitted'],
+    [header('x-autoreply', 'yes'), 'auto_reply'],
+    [header('return-path', '<>'), 'empty_sender'],
+    [{ envelope: { sender: '' } }, 'empty_sender'],
+    [{ headers: [unsubscribe, { name: 'auto-submitted', value: 'auto-generated' }] }, 'auto_submitted'],
+    [
+      { headers: [{ name: 'precedence', value: 'bulk' }, ...header('x-vacation', 'yes').headers] },
+      'auto_reply',
+    ],
   ] as const) {
-    const fate = isNoted
-      ? { status: 'accepted', conversation_id: first.conversation_id }
-      : { status: 'ignored', message_id: null };
     t.match(await accept({ ...answering(first), ...fields }), {
-      ...fate,
+      status: 'accepted',
+      conversation_id: first.conversation_id,
       purpose: 'automatic',
       automatic: true,
       reason,
@@ -293,16 +376,13 @@ t.test('what a machine wrote is noted in its case, or ignored; it opens none', a
   const notes = await messagesOf(first.conversation_id!);
   t.strictSame(
     notes.map(({ visibility }) => visibility),
-    ['external', 'internal', 'internal', 'internal', 'internal'],
+    ['external', ...Array(6).fill('internal')],
   );
   for (const from of ['support@harbor.example', 'Support+b-1@HARBOR.example']) {
-    t.match(await accept({ from: box(from) }), { status: 'ignored', reason: 'own_mail' });
+    const asInbox = await accept({ from: box(from) });
+    t.match(asInbox, { status: 'accepted', automatic: true, reason: 'unverified' });
+    t.match((await rosterOf(asInbox.conversation_id!)).at(-1), /\(unverified\) null$/);
   }
-  const sent = { conversationId: first.conversation_id!, mailId: first.id };
-  t.match(await accept({ rfcId: makeMessageId(key, sent, 'harbor.example') }), {
-    status: 'ignored',
-    reason: 'own_mail',
-  });
   t.match(await accept({ from: null }), { status: 'ignored', reason: 'no_sender' });
   const headers = [{ name: 'from', value: 'Mona <The Boss> <mona@customers.example>' }];
   t.match(await accept({ from: null, headers }), {
@@ -312,25 +392,48 @@ t.test('what a machine wrote is noted in its case, or ignored; it opens none', a
   });
 });
 
-t.test('the same mail is one message, whatever its copies meet', async (t) => {
-  const arrival = house.arrivalOf({ text: 'once' });
-  const rows = await Promise.all([1, 2, 3].map(() => house.acceptArrival(arrival)));
-  t.equal(new Set(rows.map(({ message_id }) => message_id)).size, 1);
-  t.equal((await messagesOf(rows[0]!.conversation_id!)).length, 1);
-  t.strictSame(await house.acceptArrival(arrival), rows[0]);
-  t.not(
-    (await accept({ rfcId: arrival.mail.rfcId, from: box('mallory@strangers.example') })).id,
-    rows[0]!.id,
-  );
-  const nameless = { rfcId: null, text: 'I have no Message-ID' };
-  const [one, two, three] = [
-    await accept(nameless),
-    await accept(nameless),
-    await accept({ ...nameless, text: 'Nor I' }),
-  ];
-  t.equal(one.id, two.id);
-  t.not(one.id, three.id);
-  t.match(await accept({ rfcId: 'nul\0@x.example', subject: 'a\0b\uD800', text: '\0' }), {
-    status: 'accepted',
+t.test('inboxes write to each other, and only what an inbox sent itself comes back', async (t) => {
+  const abroad = await openAccepting(t, 'harbour.example');
+  const second = await addInbox(house.owner, { address: 'sales@harbor.example' });
+  const sent = await addBridgedCase(house.owner, inbox.id, { email: second.address });
+  const named = { conversationId: sent.id, mailId: derivedId('mail', 'to another inbox') };
+  const rfcId = makeMessageId(key, named, 'harbor.example');
+  const ours = { rfcId, from: box(`Support <${inbox.address}>`), subject: 'Berth 4' };
+  const row = () =>
+    addMail(house.owner, {
+      id: named.mailId,
+      rfc_id: rfcId,
+      direction: 'out',
+      purpose: 'reply',
+      inbox_id: inbox.id,
+      conversation_id: sent.id,
+    });
+  const digest = await addMail(house.owner, {
+    rfc_id: 'd.1@harbor.example',
+    direction: 'out',
+    purpose: 'digest',
   });
+  const mails = [
+    [house, { ...ours, inbox: second }, 'accepted', 'another inbox of the account'],
+    [abroad, ours, 'accepted', 'an inbox of another account'],
+    [house, ours, 'ignored', 'the inbox itself'],
+    [house, { ...ours, from: box('list@lists.example') }, 'ignored', 'by a list that names itself'],
+    [house, { rfcId: digest.rfc_id, from: box('no-reply@harbor.example') }, 'ignored', 'without an inbox'],
+  ] as const;
+  for (const isKept of [false, true]) {
+    if (isKept) await row();
+    for (const [at, fields, status, what] of mails) {
+      // Otherwise it is the mail of the first round again.
+      const { address } = fields.from;
+      const from = box(isKept ? address.replace('@', '+2@') : address);
+      const fate = await at.accept({ ...fields, from });
+      t.match(fate, { status, ...(status === 'ignored' && { reason: 'own_mail' }) }, what);
+    }
+  }
+  t.match(await accept({ ...ours, rfcId: rfcId.toUpperCase() }), { reason: 'own_mail' }, 'changed letters');
+  for (const at of [second.address, abroad.inbox.address]) {
+    const first = await accept({ from: box(at) });
+    t.match(first, { status: 'accepted', purpose: 'message', reason: null, automatic: false });
+    t.match((await rosterOf(first.conversation_id!)).at(-1), new RegExp(`${at}$`));
+  }
 });

@@ -33,7 +33,7 @@ export interface MailFields extends Partial<ParsedMail> {
 }
 
 /** An account with an admin, an agent's role and an inbox, and what accepts its mail. */
-export async function openAccepting(t: Teardown) {
+export async function openAccepting(t: Teardown, domain = 'harbor.example') {
   const ground = await createGround(t);
   const { database, accountId } = ground;
   const engine = new MemoryEngine<Frame>();
@@ -45,7 +45,7 @@ export async function openAccepting(t: Teardown) {
     ).user;
   });
   const owner = { ...ground, actorId: admin.id };
-  const inbox = await addInbox(owner, { address: 'support@harbor.example' });
+  const inbox = await addInbox(owner, { address: `support@${domain}` });
   const key = await openMailKey(database);
   const { lockedWrites, committed } = openWritePath(ground, engine);
   const verdicts = new WeakMap<ParsedMail, EmailVerdict>();

@@ -189,10 +189,11 @@ t.test('two agents that answer each other by mail fall silent', async (t) => {
   strips = /^(Auto-Submitted|X-Auto-Response-Suppress):.*\r\n/gim;
   // Most of the way is the same as its end.
   const places = [
-    [harbor, here.id],
-    [pier, first.conversation_id],
+    [harbor, here.id, pier],
+    [pier, first.conversation_id, harbor],
   ] as const;
-  for (const [{ app, inbox }, conversation_id] of places) {
+  for (const [{ app, inbox }, conversation_id, other] of places) {
+    const recipient = { address: other.inbox.address, kind: 'to', status: 'sent', code: null };
     const owner = { database: app.database, accountId: app.demo.account_id, actorId: app.demo.users.ada.id };
     for (let n = 0; n < BEFORE; n++) {
       await addMail(owner, {
@@ -201,6 +202,7 @@ t.test('two agents that answer each other by mail fall silent', async (t) => {
         direction: 'out',
         status: 'sent',
         automatic: true,
+        recipients: JSON.stringify([recipient]),
       });
     }
   }
@@ -218,6 +220,84 @@ t.test('two agents that answer each other by mail fall silent', async (t) => {
   const { length } = sent(await mailsOf(harbor));
   t.ok(length > BEFORE && length < LOOP_LIMIT.mails, 'every answer but the first ones was answered');
 });
+
+t.test(
+  'automatic mail starts no agent and rings no bell; its case is unread, and webhooks get it',
+  async (t) => {
+    const { app, agent } = harbor;
+    const events = ['email.received', 'message.created', 'conversation.created', 'conversation.updated'];
+    const runs = new Runs(app);
+    const watcher = await runs.agent({
+      trigger_type: 'event',
+      config: { trigger_config: { event_filters: events } },
+    });
+    const from = { From: 'Dora <dora@customers.example>' };
+    const first = await receive(harbor, source({ ...from, 'Message-ID': '<dora-1@customers.example>' }));
+    const path = `/v1/messaging/conversations/${first.conversation_id}`;
+    accepted(await app.call('POST', `${path}/participants`, { body: answering(agent) }), 201);
+    const quiet = () => until(() => isQuiet(app), { what: 'everything was handled' });
+    await quiet();
+    const counted = async () => {
+      const { rows } = await app.database.pool.query<{ runs: number; bells: number }>(
+        `SELECT (SELECT count(*) FROM agent_runs WHERE agent_id IN ($1, $2))::int AS runs,
+        (SELECT count(*) FROM notifications)::int AS bells`,
+        [agent.id, watcher.id],
+      );
+      return rows[0]!;
+    };
+    await app.database.kysely
+      .updateTable('conversations')
+      .set({ workflow_status: 'resolved' })
+      .where('id', '=', first.conversation_id)
+      .execute();
+    const before = await counted();
+    t.ok(before.runs >= events.length, 'what a person wrote starts agents');
+    const unread = async () => {
+      const token = app.demo.users.ada.access_token;
+      return accepted(await app.call<Conversation>('GET', path, { token, headers: HEADERS }), 200).unread;
+    };
+    const read = await unread();
+    const list = { ...from, 'List-Unsubscribe': '<mailto:u@x.example>' };
+    const answer = { ...list, 'In-Reply-To': '<dora-1@customers.example>' };
+    const mails = [
+      await receive(harbor, source({ ...answer, 'Message-ID': '<dora-2@customers.example>' })),
+      await receive(harbor, source({ ...list, 'Message-ID': '<dora-3@customers.example>' })),
+    ];
+    t.strictSame(
+      mails.map(({ status, reason, conversation_id }) => [
+        status,
+        reason,
+        conversation_id === first.conversation_id,
+      ]),
+      [
+        ['accepted', 'list', true],
+        ['accepted', 'list', false],
+      ],
+    );
+    await quiet();
+    t.strictSame(await counted(), before);
+    await until(async () => (await unread()) > read, { what: 'the case is unread' });
+    for (const { id } of mails) {
+      const event = await until(
+        () => hooks.received.find(({ event }) => (event.data as { id?: string }).id === id)?.event,
+        { what: 'the webhook has the event' },
+      );
+      t.match(event, { type: 'email.received', data: { automatic: true, purpose: 'message' } });
+    }
+    await receive(
+      harbor,
+      source({
+        ...from,
+        'In-Reply-To': '<dora-1@customers.example>',
+        'Message-ID': '<dora-4@customers.example>',
+      }),
+    );
+    await until(async () => (await counted()).runs >= before.runs + 3, {
+      what: 'a person starts them again',
+    });
+    t.ok((await counted()).bells > before.bells);
+  },
+);
 
 /** Mails of machines that the limit counts, and no server made. */
 const BEFORE = 5;

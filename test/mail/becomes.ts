@@ -38,18 +38,18 @@ const ALIKE: readonly (readonly [becomes: Becomes, names: readonly string[]])[] 
     ['auto-reply-spanish'],
   ],
   [
-    { status: 'ignored', purpose: 'automatic', reason: 'list', conversation: null },
-    ['newsletter-answers-an-old-thread', 'mailing-list-with-a-footer'],
+    { status: 'accepted', purpose: 'message', reason: 'list', conversation: 'new' },
+    ['newsletter-answers-an-old-thread'],
+  ],
+  [
+    { status: 'accepted', purpose: 'message', reason: 'unproven', conversation: 'new' },
+    ['mailing-list-with-a-footer'],
   ],
   [
     { status: 'accepted', purpose: 'message', reason: 'unverified', conversation: 'new' },
-    ['forged-customer', 'two-senders'],
+    ['forged-customer', 'two-senders', 'own-inbox-as-sender'],
   ],
   [{ status: 'accepted', purpose: 'note', reason: null, conversation: 'known' }, ['note-of-a-team-member']],
-  [
-    { status: 'ignored', purpose: 'automatic', reason: 'own_mail', conversation: null },
-    ['own-inbox-as-sender'],
-  ],
   [
     { status: 'accepted', purpose: 'bounce', reason: 'returned', conversation: 'known' },
     [

@@ -5,10 +5,13 @@ import { derivedId, newId } from '@parley/protocol/ids.ts';
 import { sql } from 'kysely';
 import t from 'tap';
 import { readMessage } from '../../src/core/resources/message.ts';
+import { mailCheck } from '../../src/features/mail/mail-check.ts';
 import { readMail } from '../../src/features/mail/mails/mail-store.ts';
+import { mailMetrics } from '../../src/features/mail/metrics.ts';
 import { makeBounceAddress } from '../../src/features/mail/outgoing/bounce-address.ts';
-import { LOOP_LIMIT, mayAnswer } from '../../src/features/mail/outgoing/loop-limit.ts';
+import { countLoops, LOOP_LIMIT, mayAnswer } from '../../src/features/mail/outgoing/loop-limit.ts';
 import { makeMessageId } from '../../src/features/mail/outgoing/message-ids.ts';
+import { createMetrics } from '../../src/platform/metrics.ts';
 import { box, openAccepting } from './accepting.ts';
 import { addBridgedCase, addInbox, addMail } from './fixture.ts';
 
@@ -286,31 +289,60 @@ t.test('an absence note that goes to the return path is found by it', async (t) 
   t.match(row, { status: 'accepted', purpose: 'automatic', conversation_id: reply.conversation_id });
 });
 
-t.test(
-  'a machine may write ten mails an hour in a case, until a person of the team writes one',
-  async (t) => {
-    const { id } = await addBridgedCase(house.owner, inbox.id);
-    const may = () => database.transaction((tx) => mayAnswer(tx, id));
-    const write = (fields: object) =>
-      addMail(house.owner, {
-        direction: 'out',
-        purpose: 'reply',
-        conversation_id: id,
-        automatic: true,
-        ...fields,
-      });
-    const old = new Date(Date.now() - (LOOP_LIMIT.minutes + 5) * 60_000).toISOString();
-    await write({ created_at: old });
-    for (let n = 0; n < LOOP_LIMIT.mails; n++) {
-      t.ok(await may(), `${n} so far`);
-      await write(n % 2 === 0 ? {} : { direction: 'in', purpose: 'automatic' });
-    }
-    t.notOk(await may());
-    await write({ direction: 'in', purpose: 'message', automatic: false });
-    t.notOk(await may(), 'what comes in may be a machine in disguise');
-    await write({ automatic: false });
-    t.ok(await may(), 'a person of the team has answered');
-    await write({ status: 'failed', reason: 'loop_limit' });
-    t.ok(await may());
-  },
-);
+t.test('ten automatic mails of an inbox and an address in an hour, until a person writes', async (t) => {
+  const far = 'loop@machines.example';
+  const may = (to = [far], from = inbox.id) =>
+    database.transaction((tx) => mayAnswer(tx, { account_id: house.accountId, inbox_id: from }, to));
+  const recipients = (...addresses: string[]) =>
+    JSON.stringify(addresses.map((address) => ({ address, kind: 'to', status: 'sent', code: null })));
+  // Each in a case of its own, as of a machine that answers nothing.
+  const write = (fields: object) =>
+    addMail(house.owner, {
+      direction: 'out',
+      purpose: 'reply',
+      inbox_id: inbox.id,
+      automatic: true,
+      recipients: recipients('Loop@Machines.example'),
+      ...fields,
+    });
+  const received = { direction: 'in', purpose: 'message', recipients: recipients() };
+  const ways = [
+    {},
+    { ...received, from_address: 'LOOP@machines.example' },
+    { ...received, from_address: 'list@machines.example', reply_to: far },
+    { recipients: recipients('other@machines.example', far) },
+  ];
+  const old = new Date(Date.now() - (LOOP_LIMIT.minutes + 5) * 60_000).toISOString();
+  await write({ created_at: old });
+  for (let n = 0; n < LOOP_LIMIT.mails; n++) {
+    t.ok(await may(), `${n} so far`);
+    await write(ways[n % ways.length]!);
+  }
+  t.notOk(await may());
+  t.notOk(await may(['other@machines.example', far]), 'one of several recipients');
+  t.ok(await may(['another@machines.example']));
+  t.ok(await may([far], (await addInbox(house.owner)).id), 'another inbox');
+  await write({ ...received, from_address: far, automatic: false });
+  t.notOk(await may(), 'what comes in may be a machine in disguise');
+  await write({ automatic: false, recipients: recipients('another@machines.example') });
+  t.notOk(await may(), 'a person has written to another address');
+  await write({ automatic: false });
+  t.ok(await may(), 'a person of the team has answered');
+  await write({ status: 'failed', reason: 'loop_limit' });
+  t.ok(await may());
+  const { registry } = createMetrics();
+  const check = mailCheck('smtp://127.0.0.1', mailMetrics({ registry }), () => countLoops(database));
+  t.match(await check.look([]), { state: 'attention', message: /^Stopped within a day: 1 mail of agents/ });
+  await database.kysely
+    .updateTable('mails')
+    .set({ created_at: old })
+    .where('reason', '=', 'loop_limit')
+    .execute();
+  t.match(await check.look([]), { state: 'attention' }, 'an hour later');
+  await database.kysely
+    .updateTable('mails')
+    .set({ created_at: new Date(Date.now() - 25 * 3_600_000).toISOString() })
+    .where('reason', '=', 'loop_limit')
+    .execute();
+  t.match(await check.look([]), { state: 'ok' });
+});

@@ -112,6 +112,40 @@ t.test('a reply leaves once, in the name of the persona and with nothing of its 
   t.ok(body.updated_at > body.created_at, 'the change is one of the message');
 });
 
+t.test('an inbox writes to every address but its own, whoever has it', async (t) => {
+  const [inbox, second] = [await addInbox(owner), await addInbox(owner)];
+  const [{ id: accountId } = { id: '' }] = await database.kysely
+    .selectFrom('accounts')
+    .select('id')
+    .where('id', '<>', demo.account_id)
+    .execute();
+  const abroad = await addInbox({ ...owner, accountId });
+  for (const { address } of [second, abroad]) {
+    const one = await addBridgedCase(owner, inbox.id, { email: address });
+    await send(one, { cc: [inbox.address.replace('@', '+tag@'), abroad.address, second.address] });
+    const expected = [address, ...[abroad.address, second.address].filter((other) => other !== address)];
+    t.strictSame(
+      (await received()).recipients,
+      expected.map((one) => one.toLowerCase()),
+    );
+    server.received.length = 0;
+  }
+  // A mail to two inboxes of the account has a case at each.
+  const one = await addBridgedCase(owner, inbox.id);
+  const cc = [second.address.replace('@', '+tag@').toUpperCase(), abroad.address, 'boss@customers.example'];
+  await database.kysely
+    .updateTable('mail_threads')
+    .set({ cc })
+    .where('conversation_id', '=', one.id)
+    .execute();
+  await send(one, {});
+  t.strictSame((await received()).recipients, [
+    one.customerAddress,
+    abroad.address,
+    'boss@customers.example',
+  ]);
+});
+
 t.test('the next mail goes on with the thread', async (t) => {
   const inbox = await addInbox(owner);
   const one = await addBridgedCase(owner, inbox.id);
@@ -294,13 +328,55 @@ t.test('every way into the timeline is one mail; what an agent decided alone is 
 
   const own = await send(one, {}, agent.token);
   t.strictSame(await marks(own.id), [1, true, 'auto-replied', 'All'], 'an agent that may send');
-  // Beyond the limit of a thread the mail stays here, and the assignee, else nobody, is notified.
+  // Beyond the limit the mail stays here, and the assignee, else nobody, is notified.
   for (let n = 0; n < 9; n++) {
-    await addMail(owner, { conversation_id: one.id, automatic: true, inbox_id: inbox.id });
+    await addMail(owner, { from_address: one.customerAddress, automatic: true, inbox_id: inbox.id });
   }
   const beyond = await send(one, {}, agent.token);
   await statusOf(beyond.id, 'failed');
   t.match(await readMailOfMessage(database, beyond.id), { reason: 'loop_limit', automatic: true });
+});
+
+t.test('an agent writes to a proven sender alone, a person to the address for answers', async (t) => {
+  const inbox = await addInbox(owner);
+  const agent = await newAgent(['messaging:create', 'messaging:send_external', 'messaging:read']);
+  const home = 'home@customers.example';
+  const rows: [what: string, mail: object, handle: string | null, byAgent: string | null][] = [
+    ['the sender', {}, 'work@customers.example', 'work@customers.example'],
+    ['named alone', { reason: 'unproven' }, null, null],
+    ['another address since', { reason: 'unproven' }, 'else@customers.example', null],
+    ['proven since', { reason: 'unproven' }, home.toUpperCase(), home],
+  ];
+  for (const [what, fields, handle, byAgent] of rows) {
+    const one = await addBridgedCase(owner, inbox.id, {}, [{ type: 'agent', actorId: agent.id }]);
+    await database.kysely.updateTable('actors').set({ handle }).where('id', '=', one.customerId).execute();
+    const { id } = await addMail(owner, {
+      conversation_id: one.id,
+      inbox_id: inbox.id,
+      actor_id: one.customerId,
+      from_address: 'work@customers.example',
+      reply_to: home,
+      ...fields,
+    });
+    await database.kysely
+      .updateTable('mail_threads')
+      .set({ last_in_id: id })
+      .where('conversation_id', '=', one.id)
+      .execute();
+    const message = await send(one, {}, agent.token);
+    await statusOf(message.id, byAgent === null ? 'failed' : 'sent');
+    const reason = byAgent === null ? 'unproven' : null;
+    t.match(await readMailOfMessage(database, message.id), { reason, automatic: true }, what);
+    t.strictSame(
+      server.received.flatMap(({ recipients }) => recipients),
+      byAgent === null ? [] : [byAgent],
+      what,
+    );
+    server.received.length = 0;
+    await send(one, {});
+    t.strictSame((await received()).recipients, [home], what);
+    server.received.length = 0;
+  }
 });
 
 t.test('a mail that failed is sent again', async (t) => {

@@ -69,7 +69,7 @@ function lastSubject(messages: readonly TimelineMessage[], id: string): string |
 }
 
 function Ways({
-  mail: { direction, from_name, from_address, recipients, verdict, protection },
+  mail: { direction, purpose, automatic, from_name, from_address, recipients, verdict, reason, protection },
 }: {
   readonly mail: Email;
 }) {
@@ -84,6 +84,12 @@ function Ways({
       </span>
       {of('to').length > 0 && <span>to {of('to').join(', ')}</span>}
       {copies.length > 0 && <span>copy to {copies.join(', ')}</span>}
+      {purpose === 'message' && automatic && (
+        <span class="mail-automatic">Automatic: a machine may have written it</span>
+      )}
+      {direction === 'in' && reason === 'unproven' && (
+        <strong class="mail-forged">Another header than From names the sender, unproven.</strong>
+      )}
       {direction === 'in' && verdict?.result === 'fail' && (
         <strong class="mail-forged">The sender may be forged.</strong>
       )}

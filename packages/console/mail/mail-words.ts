@@ -32,6 +32,7 @@ const REASONS: Readonly<Record<string, string>> = {
   account_inactive: 'the account is not active',
   expired: 'it could not be sent for five days',
   no_recipient: 'no customer of the case has an address',
+  unproven: 'agents send nothing to an address that nothing proves',
   loop_limit: 'too many mails went back and forth',
   message_deleted: 'the message was deleted',
   inbox_removed: 'the inbox was removed',

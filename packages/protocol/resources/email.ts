@@ -97,7 +97,7 @@ export type EmailDirection = Email['direction'];
 describe(Email, {
   direction: '`in` for mail that came in, `out` for mail that goes out.',
   purpose:
-    'What the mail is for: a `reply` to a customer, a `digest` of notifications or the `confirmation` of an address goes out; a `message` of a customer, a `note` of a team member, a `bounce` or an `automatic` mail (an auto-reply, a newsletter) came in.',
+    'What the mail is for: a `reply` to a customer, a `digest` of notifications or the `confirmation` of an address goes out; a `message` of a customer, a `note` of a team member, a `bounce` or an `automatic` mail (an auto-reply) came in.',
   status:
     'Out: `queued`, `sent` to the next server, `deferred` until `next_try_at`, `bounced` later, `failed`, or `canceled` before it left. In: `received` and being read, `accepted` as a message, or `ignored`.',
   reason: 'A code that says why the mail has its status. Null where there is nothing to say.',
@@ -107,7 +107,8 @@ describe(Email, {
   rfc_message_id:
     'The `Message-ID` header without its brackets. It stays the same when the mail is sent again.',
   in_reply_to: 'The `In-Reply-To` header without its brackets. Null where there is none.',
-  automatic: 'Whether a machine wrote the mail.',
+  automatic:
+    'Whether a machine wrote the mail or, where a `message` of a customer has a header of lists, may have written it: then it starts no agent and notifies no user.',
   attempts: 'Number of tries so far. 0 for mail that came in.',
   next_try_at: 'When the mail is tried next. Null once it is not tried any more, and for mail that came in.',
   sent_at: 'When the next server took the mail. Null before, and for mail that came in.',

@@ -10,6 +10,11 @@ const BY_HAND = ['new', 'open', 'waiting_internal', 'waiting_external', 'resolve
  */
 export const WORKFLOW = {
   customer_wrote: { from: BY_HAND, to: 'open', when: 'the customer writes; this reopens a resolved case' },
+  automatic_mail: {
+    from: ['resolved'],
+    to: 'new',
+    when: 'automatic mail of the customer comes; a case that is not resolved stays',
+  },
   reply_sent: { from: BY_HAND, to: 'waiting_external', when: 'the customer is sent a reply' },
   draft_opened: {
     from: [...BY_HAND, 'needs_approval'],

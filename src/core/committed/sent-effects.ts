@@ -183,15 +183,25 @@ export class SentEffects {
     );
   }
 
-  async #cause(messages: readonly Caused[]): Promise<void> {
+  async #cause(sent: readonly Caused[]): Promise<void> {
     const { database, directory, ofFeatures } = this.#options;
+    const messages = await this.#withoutAutomatic(sent);
     const made = await this.#notify(messages.filter(({ notifications }) => notifications === undefined));
     const known = messages.map(({ notifications = [] }) => notifications);
     const pushed = ofFeatures?.notified?.([...made, ...known]);
     if (pushed !== undefined) await pushed;
-    const rows = messages.map(({ row }) => row);
+    const rows = sent.map(({ row }) => row);
     await showAgain(database, directory, rows);
     await ofFeatures?.completed?.(messages);
+  }
+
+  /** Leaves out automatic mail of customers, which starts no agent and causes no notification. */
+  async #withoutAutomatic(messages: readonly Caused[]): Promise<readonly Caused[]> {
+    const { database } = this.#options;
+    const mails = messages.filter(({ row }) => row.kind === 'email' && row.visibility === 'external');
+    const read = mails.length === 0 ? undefined : database.hooks.first('automaticMails');
+    const automatic = await read?.(database, idsOf(mails));
+    return automatic === undefined ? messages : messages.filter(({ row }) => !automatic.has(row.id));
   }
 
   /** Makes the notifications of these messages, grouped by account. */

@@ -28,15 +28,19 @@ export interface ConversationCreated {
   /** The actor that created it, or null if no actor did. */
   readonly by: string | null;
   readonly at: string;
+  /** Whether it starts no agent, as a case that an automatic mail opens. */
+  readonly quiet?: true;
 }
 
 export async function enqueueCreated(
   tx: Tx,
   { id, account_id, created_at, assigned_at }: ConversationRow,
   by: string | null,
+  isQuiet: boolean,
 ): Promise<void> {
-  await enqueue(tx, CONVERSATION_CREATED, { conversation_id: id, account_id, by, at: created_at });
-  if (assigned_at === null) return;
+  const created: ConversationCreated = { conversation_id: id, account_id, by, at: created_at };
+  await enqueue(tx, CONVERSATION_CREATED, isQuiet ? { ...created, quiet: true } : created);
+  if (assigned_at === null || isQuiet) return;
   await enqueue(tx, CONVERSATION_ASSIGNED, { conversation_id: id, by, at: assigned_at });
 }
 

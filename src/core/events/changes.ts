@@ -22,6 +22,8 @@ export interface Change<Event extends ChangeEventName = ChangeEventName> {
    * start at most once for an act (agents/triggers/).
    */
   readonly by?: string | null;
+  /** Whether the change starts no agent, as one that an automatic mail makes. */
+  readonly quiet?: true;
   /** The attempt that completed a text, from 1. The event then contains the seal of the text. */
   readonly attempt?: number;
 }

@@ -35,6 +35,11 @@ declare module '../../platform/hooks.ts' {
      * of the messages. Those that leave out nothing, or have no mail, are absent.
      */
     omittedTexts(db: Db, messageIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+    /**
+     * Returns those of these messages of customers that came as automatic mail: they start no agent
+     * and cause no notification. Without it there are none.
+     */
+    automaticMails(db: Db, messageIds: readonly string[]): Promise<ReadonlySet<string>>;
   }
 }
 

@@ -63,6 +63,8 @@ export const INDEXES: Indexes = {
     refresh_tokens_of_widget: { on: 'refresh_tokens (widget_id) WHERE widget_id IS NOT NULL' },
     // The late uploads of a customer, and the uploads that a claim or an erasure finds.
     uploads_of_actor: { on: 'uploads (actor_id, created_at)' },
+    // The mails of agents that failed, those that the limit against loops stopped among them.
+    mails_failed_of_agents: { on: "mails (created_at) WHERE automatic AND status = 'failed'" },
     agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
   },
   dropped: [],

@@ -19,6 +19,7 @@ import {
   type MailHead,
   type MailRow,
   presentEmail,
+  readAutomatic,
   readMail,
   readMailHead,
   readMails,
@@ -31,6 +32,7 @@ import { makeConfirmationMail, writeConfirmation } from './outgoing/confirmation
 import { openDigestMails, writeDigest } from './outgoing/digest-mails.ts';
 import { fileLinkRoutes } from './outgoing/file-link-routes.ts';
 import { FileLinks } from './outgoing/file-links.ts';
+import { countLoops } from './outgoing/loop-limit.ts';
 import { type MailKey, openMailKey } from './outgoing/mail-key.ts';
 import { makeReply } from './outgoing/outgoing.ts';
 import { SEND_TIMES } from './outgoing/send-times.ts';
@@ -65,6 +67,7 @@ export function mailBy(times: typeof SEND_TIMES, parse = parseMail): Feature {
       holdings,
       mailContent: readMail,
       omittedTexts: readOmittedTexts,
+      automaticMails: readAutomatic,
       sendsMail: ({ smtpUrl }) => smtpUrl !== null,
       operationTexts: new URL('operations.md', import.meta.url),
       ...demo,
@@ -88,7 +91,7 @@ export function mailBy(times: typeof SEND_TIMES, parse = parseMail): Feature {
               ...complaintRoutes(database),
             ],
           },
-          checks: [mailCheck(config.smtpUrl, metrics)],
+          checks: [mailCheck(config.smtpUrl, metrics, () => countLoops(database))],
           publicRoutes: { ...fileLinkRoutes(links, node), ...intake.publicRoutes },
           handlers: [
             handle(EMAIL_DUE, (due) => makeReply(outgoing, due)),
@@ -111,8 +114,11 @@ export function mailBy(times: typeof SEND_TIMES, parse = parseMail): Feature {
   };
 }
 
-/** Returns the event of a received mail; the run reads the mail's text when it begins. */
-function receivedEvent({ conversation_id, message_id, ...head }: MailHead) {
+/**
+ * Returns the event of a received mail; the run reads the mail's text when it begins. An automatic
+ * mail starts none.
+ */
+function receivedEvent({ conversation_id, message_id, automatic, ...head }: MailHead) {
   return {
     type: 'email.received',
     accountId: head.account_id,
@@ -121,7 +127,7 @@ function receivedEvent({ conversation_id, message_id, ...head }: MailHead) {
     at: head.created_at,
     by: head.actor_id,
     runId: null,
-    input: message_id === null ? null : { email_id: head.id, conversation_id, message_id },
+    input: message_id === null || automatic ? null : { email_id: head.id, conversation_id, message_id },
   };
 }
 
@@ -152,7 +158,7 @@ async function openSender(node: NodeParts, metrics: MailMetrics, times: typeof S
     if (sender !== undefined) sender.wake();
     else if (config.demo) await show(node, reply, mailId);
   };
-  const outgoing = { database, key, hasTransport: sender !== undefined, onDue };
+  const outgoing = { database, key, log: node.log, hasTransport: sender !== undefined, onDue };
   return { outgoing, links, wake: () => sender?.wake(), drain: async (ms: number) => sender?.drain(ms) };
 }
 

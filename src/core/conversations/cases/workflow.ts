@@ -5,7 +5,7 @@ import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { touched } from '../../../platform/db/tables/touched.ts';
 import { audit } from '../../audit/audit.ts';
-import { enqueueChanged } from '../../events/changes.ts';
+import { type Change, enqueueChanged } from '../../events/changes.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
 import { enqueueSystemEvent } from '../outbox-topics.ts';
 
@@ -35,7 +35,8 @@ export async function moveWorkflow(
     .set({ workflow_status: next.shown, lane_behind: next.behind, ...(isVisible && touched()) })
     .where('id', '=', id)
     .execute();
-  if (isVisible) await enqueueChanged(tx, [{ event: 'conversation.updated', id, stream: id, by }]);
+  const change: Change = { event: 'conversation.updated', id, stream: id, by };
+  if (isVisible) await enqueueChanged(tx, [move === 'automatic_mail' ? { ...change, quiet: true } : change]);
 
   // Drafts neither resolve nor reopen a case: customers would learn that drafts exist.
   const [from, to] = [before.behind ?? before.shown, next.behind ?? next.shown];
@@ -69,6 +70,7 @@ async function decide(
   { shown, behind }: WorkflowState,
   move: WorkflowMove,
 ): Promise<WorkflowState> {
+  if (move === 'automatic_mail' && (behind ?? shown) !== 'resolved') return { shown, behind };
   switch (move) {
     case 'draft_opened':
       return { shown: transition(WORKFLOW, move, shown), behind: behind ?? shown };
@@ -76,6 +78,7 @@ async function decide(
       if (shown !== 'needs_approval' || (await hasOpenDraft(tx, id))) return { shown, behind };
       return { shown: behind ?? WORKFLOW[move].to, behind: null };
     }
+    case 'automatic_mail':
     case 'customer_wrote':
     case 'reply_sent':
       if (behind !== null) return { shown, behind: transition(WORKFLOW, move, behind) };

@@ -166,15 +166,17 @@ function requireSame<Body extends object>(
 
 /**
  * Enqueues the events of a new conversation, and audits that `by` created it. If `by` is null, no
- * actor did, and the creating code notifies the participants itself.
+ * actor did, and the creating code notifies the participants itself. A quiet conversation starts no
+ * agent, and its assignee is not notified.
  */
 export async function announceCreated(
   tx: Tx,
   { conversation, participants }: CreatedConversation,
   by: string | null,
+  isQuiet = false,
 ): Promise<void> {
   const { id, account_id: accountId } = conversation;
-  await enqueueCreated(tx, conversation, by);
+  await enqueueCreated(tx, conversation, by, isQuiet);
   const event = 'conversation.added';
   const changes = participants.map(({ actor_id }) => ({ event, id, stream: actor_id! }) as const);
   await enqueueChanged(tx, changes);

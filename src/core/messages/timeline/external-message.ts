@@ -11,14 +11,15 @@ import type { CommittedMessage } from './outgoing.ts';
 /**
  * Writes the effects of a message between the team and a customer in the same transaction: the case
  * moves, and a reply of channel `email` leaves as mail. `by` is the actor that sent the reply, null
- * for a message of the customer.
+ * for a message of the customer, which is `automatic_mail` where a machine may have written it.
  */
 export async function followExternal(
   tx: Tx,
   { row, audience, trace }: Pick<CommittedMessage, 'row' | 'audience' | 'trace'>,
   by: string | null,
+  written: 'customer_wrote' | 'automatic_mail' = 'customer_wrote',
 ): Promise<void> {
-  const move = by === null ? 'customer_wrote' : 'reply_sent';
+  const move = by === null ? written : 'reply_sent';
   await moveWorkflow(tx, { id: row.conversation_id, account_id: row.account_id, audience }, move, by);
   if (by === null || row.channel !== 'email') return;
   await enqueue(tx, EMAIL_DUE, {

@@ -58,7 +58,8 @@ export class Triggers {
   }
 
   async onConversationCreated(created: ConversationCreated): Promise<void> {
-    const { conversation_id, account_id: accountId, by, at } = created;
+    const { conversation_id, account_id: accountId, by, at, quiet } = created;
+    if (quiet) return;
     await this.#startByEvent({
       event: 'conversation.created',
       accountId,
@@ -70,8 +71,8 @@ export class Triggers {
 
   /** Handles changes; only those of conversations matter here. */
   async changed(changes: readonly Change[]): Promise<void> {
-    for (const { event, id, by = null } of changes) {
-      if (event !== 'conversation.updated') continue;
+    for (const { event, id, by = null, quiet } of changes) {
+      if (event !== 'conversation.updated' || quiet) continue;
       const facts = await this.#directory.facts(id);
       if (facts === undefined || !(await this.#isAwaited(facts.accountId, event))) continue;
       const [conversation] = await this.#database.query(READ_UPDATED, id);

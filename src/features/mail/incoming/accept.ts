@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import { derivedId } from '@parley/protocol/ids.ts';
 import { MESSAGE_LIMITS } from '@parley/protocol/resources/chat-message.ts';
 import type { EmailVerdict } from '@parley/protocol/resources/email.ts';
 import type { ObjectStore } from '../../../core/attachments/storage.ts';
@@ -14,14 +12,16 @@ import { enqueue } from '../../../platform/db/queue/outbox.ts';
 import { liftComplaints } from '../complaints/complaint-store.ts';
 import { type MailHead, readMailHead } from '../mails/mail-store.ts';
 import { EMAIL_RECEIVED } from '../mails/outbox-topics.ts';
-import { updateThread } from '../mails/thread-store.ts';
+import { lockThread, updateThread } from '../mails/thread-store.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
 import { withoutPrefixes } from '../outgoing/subject.ts';
 import type { Arrival } from '../transports/intake.ts';
 import { isAnswer } from './answered.ts';
+import { digestOf, identify, type MailIdentity, senderOf } from './copies.ts';
 import { decideFate, type Fate, newCase } from './fate.ts';
 import { insertIncoming, lockIncoming, writeIncoming } from './incoming-store.ts';
 import { messageOf } from './mail-message.ts';
+import { replyTo } from './named-person.ts';
 import { storable } from './storable.ts';
 
 export interface AcceptOptions {
@@ -41,26 +41,26 @@ export interface AcceptOptions {
  * a temporary cause: the sender then tries again.
  */
 export async function acceptMail(options: AcceptOptions, arrival: Arrival): Promise<MailHead> {
+  const { database, store } = options;
   const rfcId =
-    storable(arrival.mail.rfcId ?? '') || `${await digestOf(options.store, arrival)}@no-message-id`;
-  const id = idOf(arrival, rfcId);
-  const row = (await readMailHead(options.database, id)) ?? (await receive(options, arrival, id, rfcId));
-  return row.status === 'received' ? enter(options, arrival, row) : row;
+    storable(arrival.mail.rfcId ?? '') || `${await digestOfSource(options, arrival)}@no-message-id`;
+  for (;;) {
+    const identity = await identify(database, store, arrival, rfcId);
+    const known = identity.isKnown ? await readMailHead(database, identity.id) : undefined;
+    const row = known ?? (await receive(options, arrival, identity, rfcId));
+    // Another mail of this Message-ID came first, whose text is compared next.
+    if (row !== undefined) return row.status === 'received' ? enter(options, arrival, row) : row;
+  }
 }
 
-/** Returns one id for the same mail at the same inbox. Anyone can choose a Message-ID alone. */
-function idOf({ inbox, envelope, mail }: Arrival, rfcId: string): string {
-  return derivedId('mail', `${inbox.id} ${rfcId} ${mail.from?.address ?? envelope.sender ?? ''}`);
-}
-
-/** Inserts the row of the mail with its fate, or returns the row of an earlier copy. */
+/** Inserts the row of the mail with its fate. Returns undefined if a row has its id by now. */
 async function receive(
   { database, key, authenticate }: AcceptOptions,
   arrival: Arrival,
-  id: string,
+  { id, isSecond }: MailIdentity,
   rfcId: string,
-): Promise<MailHead> {
-  const { inbox, source, mail, envelope } = arrival;
+): Promise<MailHead | undefined> {
+  const { inbox, source, mail } = arrival;
   const verdict = await authenticate(arrival);
   return database.transaction(async (tx) => {
     const isFirst = await insertIncoming(tx, {
@@ -68,9 +68,9 @@ async function receive(
       account_id: inbox.account_id,
       inbox_id: inbox.id,
       rfc_id: rfcId,
-      from_address: storable(mail.from?.address ?? envelope.sender ?? '') || null,
+      from_address: senderOf(arrival),
       from_name: storable(mail.from?.name ?? '') || null,
-      reply_to: storable(mail.replyTo?.address ?? '') || null,
+      reply_to: replyTo(arrival)?.address ?? null,
       recipients: JSON.stringify(recipientsOf(arrival)),
       subject: storable(mail.subject ?? '') || null,
       in_reply_to: storable(mail.inReplyTo ?? '') || null,
@@ -82,8 +82,8 @@ async function receive(
       source_key: source.key,
       size_bytes: source.sizeBytes,
     });
-    if (!isFirst) return lockIncoming(tx, id);
-    return writeIncoming(tx, id, await decideFate(tx, key, arrival, verdict));
+    if (!isFirst) return undefined;
+    return writeIncoming(tx, id, await decideFate(tx, key, arrival, { verdict, isSecond }));
   });
 }
 
@@ -158,30 +158,35 @@ async function settle(
   mail: MailHead,
   written: CommittedMessage,
 ): Promise<MailHead> {
-  const { purpose, id, account_id: accountId, conversation_id: conversationId, verdict } = mail;
+  const { purpose, id, account_id: accountId, conversation_id: conversationId, automatic, verdict } = mail;
   if (purpose === 'message') {
-    await followExternal(tx, written, null);
-    // A case of a possibly forged sender is not answered by mail until the team adds somebody it
-    // trusts.
-    if (verdict?.result !== 'fail') {
-      await updateThread(tx, conversationId!, threadOf(arrival, id));
-      // Who writes wants an answer.
-      await liftComplaints(tx, { accountId, addresses: [senderOf(arrival)] }, null);
-    }
+    await followExternal(tx, written, null, automatic ? 'automatic_mail' : 'customer_wrote');
+    if (await isAnswered(tx, mail)) await updateThread(tx, conversationId!, threadOf(arrival, mail));
+    // A person who writes wants an answer.
+    const addresses = [senderOf(arrival)?.toLowerCase() ?? []].flat();
+    if (!automatic && verdict?.result !== 'fail') await liftComplaints(tx, { accountId, addresses }, null);
     await enqueue(tx, EMAIL_RECEIVED, { mail_id: id });
   }
   return writeIncoming(tx, id, { status: 'accepted', message_id: written.row.id });
 }
 
-function senderOf({ mail, envelope }: Arrival): string {
-  return storable(mail.from?.address ?? envelope.sender ?? '').toLowerCase();
+/**
+ * Returns whether the next reply of the case answers this mail. No reply leaves for a possibly
+ * forged sender until the team adds somebody it trusts. An automatic mail does not take the place
+ * of what a person wrote: a list states the list as the address for answers.
+ */
+async function isAnswered(tx: Tx, { verdict, automatic, conversation_id }: MailHead): Promise<boolean> {
+  if (verdict?.result === 'fail') return false;
+  return !automatic || (await lockThread(tx, conversation_id!))?.last_in_id === null;
 }
 
-function threadOf({ inbox, mail }: Arrival, mailId: string) {
+/** Returns the start of the next mail. No copy goes to addresses that an unproven sender names. */
+function threadOf({ inbox, mail }: Arrival, { id, reason }: MailHead) {
   const own = new Set([inbox.address.toLowerCase(), mail.from?.address]);
-  const others = [...mail.to, ...mail.cc].map(({ address }) => storable(address));
+  const named = reason === 'unproven' ? [] : [...mail.to, ...mail.cc];
+  const others = named.map(({ address }) => storable(address));
   return {
-    last_in_id: mailId,
+    last_in_id: id,
     cc: [...new Set(others)].filter((address) => !own.has(address)).slice(0, MESSAGE_LIMITS.cc),
     ...(mail.subject !== null && { subject: withoutPrefixes(mail.subject) }),
   };
@@ -195,15 +200,15 @@ function moveOn(
   { database }: AcceptOptions,
   arrival: Arrival,
   { id }: MailHead,
-  reason: 'case_closed' | 'blocked',
+  why: 'case_closed' | 'blocked',
 ): Promise<MailHead> {
   return database.transaction(async (tx) => {
     const row = await lockIncoming(tx, id);
     if (row.status !== 'received') return row;
     const fate: Fate =
-      row.purpose === 'message' && reason === 'case_closed'
-        ? await newCase(tx, arrival, row.actor_id!)
-        : { status: 'ignored', reason };
+      row.purpose === 'message' && why === 'case_closed'
+        ? await newCase(tx, arrival, row.actor_id!, { automatic: row.automatic, reason: row.reason })
+        : { status: 'ignored', reason: why };
     return writeIncoming(tx, id, fate);
   });
 }
@@ -218,10 +223,8 @@ function recipientsOf({ mail }: Arrival) {
 /** Recipients of each kind in the row; the source has all of them. */
 const MAX_SHOWN = 100;
 
-async function digestOf(store: AcceptOptions['store'], { source: { key } }: Arrival): Promise<string> {
-  const source = await store.open(key);
-  if (source === undefined) throw new Error('the source of a mail is gone');
-  const hash = createHash('sha256');
-  for await (const piece of source.read({ isTransient: true })) hash.update(piece);
-  return hash.digest('hex');
+async function digestOfSource({ store }: AcceptOptions, { source }: Arrival): Promise<string> {
+  const digest = await digestOf(store, source.key);
+  if (digest === undefined) throw new Error('the source of a mail is gone');
+  return digest;
 }

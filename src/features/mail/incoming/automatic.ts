@@ -5,11 +5,10 @@ import type { Envelope } from '../transports/envelope.ts';
 export type AutomaticSign = 'auto_submitted' | 'auto_reply' | 'empty_sender' | 'bulk' | 'list';
 
 /**
- * Whether an automatic mail that answers a case of its sender is noted: a machine's answer is noted
- * for the team, and mail to many recipients is ignored (docs/contract.md#mail-of-machines).
- * Automatic mail without a case is ignored.
+ * Whether the sign says that a machine wrote the mail (docs/contract.md#mail-of-machines). The
+ * other signs are headers that lists, groups, ticket systems and CRMs add to mail of people too.
  */
-export const IS_NOTED: Readonly<Record<AutomaticSign, boolean>> = {
+export const IS_OF_MACHINE: Readonly<Record<AutomaticSign, boolean>> = {
   auto_submitted: true,
   auto_reply: true,
   empty_sender: true,
@@ -18,9 +17,9 @@ export const IS_NOTED: Readonly<Record<AutomaticSign, boolean>> = {
 };
 
 /**
- * Returns the strongest sign that a machine wrote the mail, if any. `X-Auto-Response-Suppress` is
- * no sign, because Exchange sets it on mail of people too. Lists come first, because their mail may
- * have the other signs, and absence notes are often marked bulk.
+ * Returns the strongest sign that the mail is automatic, if any. `X-Auto-Response-Suppress` is no
+ * sign, because Exchange sets it on mail of people too. Signs that only machines set come first,
+ * because absence notes are often marked bulk.
  */
 export function automaticSign(
   { headers, from }: Pick<ParsedMail, 'headers' | 'from'>,
@@ -35,7 +34,7 @@ export function automaticSign(
   return ORDER.find((sign) => found.has(sign));
 }
 
-const ORDER = ['list', 'auto_submitted', 'auto_reply', 'bulk', 'empty_sender'] as const;
+const ORDER = ['auto_submitted', 'auto_reply', 'empty_sender', 'list', 'bulk'] as const;
 
 function signOf(name: string, value: string): AutomaticSign | undefined {
   if (name === 'auto-submitted') return /^no\b/.test(value) || value === '' ? undefined : 'auto_submitted';
@@ -44,6 +43,7 @@ function signOf(name: string, value: string): AutomaticSign | undefined {
   // A receipt (RFC 8098), or an unreadable report.
   if (name === 'content-type') return value.startsWith('multipart/report') ? 'auto_submitted' : undefined;
   if (LIST.test(name)) return 'list';
+  if (name === 'feedback-id') return 'bulk';
   return REPLY.test(name) && !/^(no|false|0)?$/.test(value) ? 'auto_reply' : undefined;
 }
 
@@ -51,8 +51,8 @@ const PRECEDENCES: ReadonlyMap<string, AutomaticSign> = new Map([
   ['bulk', 'bulk'],
   ['junk', 'bulk'],
   ['list', 'list'],
-  ['auto_reply', 'auto_reply'],
-  ['auto-reply', 'auto_reply'],
+  ['auto_reply', 'bulk'],
+  ['auto-reply', 'bulk'],
 ]);
 
 const LIST = /^list-(id|unsubscribe|post|help|owner|archive|subscribe)$/;

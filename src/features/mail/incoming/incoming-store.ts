@@ -19,6 +19,7 @@ export type IncomingChange = Pick<
   | 'actor_id'
   | 'automatic'
   | 'in_reply_to'
+  | 'reply_to'
 >;
 
 /**
@@ -78,9 +79,25 @@ export async function readUserIdByAddress(
   return user?.id;
 }
 
-/** Returns whether the team has blocked a customer with this address. */
-export async function isAddressBlocked(db: Db, accountId: string, address: string): Promise<boolean> {
-  return (await db.query(FIND_BLOCKED, accountId, address)).length > 0;
+/** Returns whether the team has blocked a customer with one of these addresses, in lower case. */
+export async function isAddressBlocked(
+  db: Db,
+  accountId: string,
+  addresses: readonly string[],
+): Promise<boolean> {
+  return (await db.query(FIND_BLOCKED, accountId, addresses)).length > 0;
+}
+
+/**
+ * Returns whether a customer has the address of `From` and none of its mails asked for answers to
+ * another address than `replyTo`: then all of them are of one person. Addresses are in lower case.
+ */
+export async function isOnePerson(
+  db: Db,
+  accountId: string,
+  { from, replyTo }: { readonly from: string; readonly replyTo: string },
+): Promise<boolean> {
+  return (await db.query(FIND_ONE_PERSON, accountId, from, replyTo)).length > 0;
 }
 
 /** The inbox that the mail came to. Only its cases are searched. */
@@ -145,9 +162,18 @@ export async function countDelays(db: Db, mailId: string): Promise<number> {
   return counted!.reports;
 }
 
-/** Returns whether the account has sent a mail with this Message-ID. */
-export async function isOwnMail(db: Db, accountId: string, rfcId: string): Promise<boolean> {
-  return (await db.query(FIND_OWN, accountId, rfcId)).length > 0;
+/**
+ * Returns whether the inbox, or the account without an inbox, has sent a mail with this Message-ID.
+ * `named` is the mail that the id names if it is one of ours, whose row may be gone.
+ */
+export async function isOwnMail(
+  db: Db,
+  { account_id, id }: CasePlace,
+  rfcId: string,
+  named: NamedMail | undefined,
+): Promise<boolean> {
+  const { mailId = null, conversationId = null } = named ?? {};
+  return (await db.query(FIND_OWN, account_id, id, rfcId, mailId, conversationId)).length > 0;
 }
 
 const READ_SENDERS = statement<[conversationIds: readonly string[], address: string], SenderInCase>(
@@ -159,9 +185,21 @@ const READ_SENDERS = statement<[conversationIds: readonly string[], address: str
       AND a.deactivated_at IS NULL AND lower(a.handle) = lower($2)
     ORDER BY p.created_at, p.id`;
 
-const FIND_BLOCKED = statement<[accountId: string, address: string]>('find-blocked-sender-of-mail')`
+const FIND_BLOCKED = statement<[accountId: string, addresses: readonly string[]]>(
+  'find-blocked-sender-of-mail',
+)`
     SELECT FROM actors a
-    WHERE a.account_id = $1 AND a.customer AND lower(a.handle) = lower($2) AND ${isBlockedByTeam('a.id')} LIMIT 1`;
+    WHERE a.account_id = $1 AND a.customer AND lower(a.handle) = ANY($2) AND ${isBlockedByTeam('a.id')} LIMIT 1`;
+
+const FIND_ONE_PERSON = statement<[accountId: string, from: string, replyTo: string]>(
+  'find-one-person-of-mail',
+)`
+    SELECT FROM actors a
+    WHERE a.account_id = $1 AND a.customer AND lower(a.handle) = $2 AND NOT EXISTS (
+      SELECT FROM participants p JOIN mails m ON m.conversation_id = p.conversation_id
+      WHERE p.actor_id = a.id AND m.actor_id = a.id AND m.direction = 'in'
+        AND lower(m.reply_to) IS DISTINCT FROM $3)
+    LIMIT 1`;
 
 const READ_USER = statement<[accountId: string, address: string], { id: string }>('read-user-by-address')`
     SELECT id FROM users WHERE account_id = $1 AND email = lower($2)`;
@@ -216,5 +254,12 @@ const COUNT_DELAYS = statement<[mailId: string], { reports: number }>('count-del
     SELECT count(*)::integer AS reports FROM mails o JOIN mails b ON b.conversation_id = o.conversation_id
     WHERE o.id = $1 AND b.purpose = 'bounce' AND b.in_reply_to = o.rfc_id AND b.reason = 'delayed'`;
 
-const FIND_OWN = statement<[accountId: string, rfcId: string]>('find-own-mail')`
-    SELECT FROM mails WHERE account_id = $1 AND md5(rfc_id) = md5($2) AND rfc_id = $2 AND direction = 'out' LIMIT 1`;
+const FIND_OWN = statement<
+  [accountId: string, mailboxId: string, rfcId: string, mailId: string | null, conversationId: string | null]
+>('find-own-mail')`
+    SELECT FROM mails
+    WHERE account_id = $1 AND direction = 'out' AND (inbox_id = $2 OR inbox_id IS NULL)
+      AND (id = $4 OR (md5(rfc_id) = md5($3) AND rfc_id = $3))
+    UNION ALL
+    SELECT FROM conversations WHERE id = $5 AND inbox_id = $2
+    LIMIT 1`;

@@ -16,17 +16,22 @@ export async function findCases(
   tx: Tx,
   key: MailKey,
   { inbox, envelope, mail }: Pick<Arrival, 'inbox' | 'envelope' | 'mail'>,
-): Promise<string[]> {
+): Promise<AnsweredCases> {
   const rfcIds = [...new Set([mail.inReplyTo ?? [], [...mail.references].reverse()].flat())];
   const named: NamedMail[] = rfcIds.flatMap((id) => readMessageId(key, id) ?? []);
   // Absence notes go to the return path, which names no case, and often name no mail themselves.
   const bounced = bouncedMail(key, { envelope, mail });
   if (bounced !== undefined) named.push({ conversationId: '', mailId: bounced });
-  const found = [
-    ...(await readNamedCases(tx, inbox, named)),
-    ...(await readThreadedCases(tx, inbox, rfcIds)),
-  ];
-  return [...new Set(found)];
+  const sealed = await readNamedCases(tx, inbox, named);
+  const threaded = await readThreadedCases(tx, inbox, rfcIds);
+  return { cases: [...new Set([...sealed, ...threaded])], sealed };
+}
+
+/** Ids of conversations, likeliest first. */
+interface AnsweredCases {
+  readonly cases: readonly string[];
+  /** Those that our own Message-IDs and bounce addresses name. */
+  readonly sealed: readonly string[];
 }
 
 /** Returns the mail named by a bounce address among the recipients. */

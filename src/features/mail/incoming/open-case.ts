@@ -7,15 +7,23 @@ import { readAdmins } from '../../../core/notifications/causes/waiting-work.ts';
 import type { MailboxRow } from '../../../core/resources/mailbox.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 
+export interface CaseOfMail {
+  readonly customerId: string;
+  readonly title: string | null;
+  /**
+   * Whether the mail is automatic: the case then starts no agent, and its assignee is not notified.
+   */
+  readonly isQuiet: boolean;
+}
+
 /**
  * Opens a case of the inbox for a customer, with the team that answers there
- * (DECISIONS.md#who-is-in-a-case-that-a-mail-opens).
+ * (DECISIONS.md#who-is-in-a-case-that-a-mail-opens). Returns the id of the conversation.
  */
 export async function openCase(
   tx: Tx,
   inbox: MailboxRow,
-  customerId: string,
-  title: string | null,
+  { customerId, title, isQuiet }: CaseOfMail,
 ): Promise<string> {
   const { account_id: accountId, id: mailboxId, group_id: groupId } = inbox;
   const assignee = await assigneeOfMailbox(tx, inbox);
@@ -32,7 +40,7 @@ export async function openCase(
       { type: 'customer', actorId: customerId },
     ],
   });
-  await announceCreated(tx, created, null);
+  await announceCreated(tx, created, null, isQuiet);
   return created.conversation.id;
 }
 

@@ -32,6 +32,7 @@ export const HEAD_COLUMNS = [
   'actor_id',
   'status',
   'reason',
+  'automatic',
   'subject',
   'verdict',
   'created_at',
@@ -127,6 +128,17 @@ export async function presentEmail(files: Downloads, row: ShownMail): Promise<Em
     updated_at: row.updated_at,
   };
 }
+
+/** Returns those of these messages that came as automatic mail, notes of the team's cases aside. */
+export async function readAutomatic(db: Db, messageIds: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await db.query(READ_AUTOMATIC, messageIds);
+  return new Set(rows.map(({ message_id }) => message_id));
+}
+
+const READ_AUTOMATIC = statement<[messageIds: readonly string[]], { message_id: string }>(
+  'read-automatic-mails',
+)`
+    SELECT message_id FROM mails WHERE message_id = ANY($1) AND automatic AND purpose = 'message'`;
 
 const READ_BY_ID = statement<[ids: readonly string[]], ShownMail>('read-mails')`
     SELECT ${SHOWN_COLUMNS} FROM mails m WHERE m.id = ANY($1)`;

@@ -56,9 +56,22 @@ export function customerAddresses(conversationId: string): string {
         ORDER BY r.created_at, r.id)`;
 }
 
+/**
+ * Returns SQL: an array of the addresses in copy of the last mail of a thread `t`, without the
+ * inboxes of its account, each of which has a case of its own of a mail that went to both.
+ */
+export function threadCopies(accountId: string): string {
+  return `ARRAY(
+        SELECT copy.address FROM unnest(t.cc) WITH ORDINALITY AS copy(address, place)
+        WHERE NOT EXISTS (
+          SELECT FROM inboxes o WHERE o.account_id = ${accountId} AND o.deleted_at IS NULL
+            AND lower(o.address) = regexp_replace(lower(copy.address), '\\+[^@]*@', '@'))
+        ORDER BY copy.place)`;
+}
+
 const READ_NEXT_MAIL = statement<[conversationId: string], NextMailRow>('read-next-mail-of-conversation')`
     SELECT i.id AS inbox_id, c.title, a.name AS account_name, t.subject AS thread_subject,
-      coalesce(t.cc, '{}') AS cc, t.last_in_id, t.last_out_id,
+      ${threadCopies('c.account_id')} AS cc, t.last_in_id, t.last_out_id,
       CASE WHEN i.id IS NULL THEN '{}'
         WHEN coalesce(l.reply_to, l.from_address) IS NOT NULL THEN ARRAY[coalesce(l.reply_to, l.from_address)]
         ELSE ${customerAddresses('c.id')} END AS to,

@@ -1,10 +1,9 @@
 import { derivedId } from '@parley/protocol/ids.ts';
 import type { EmailRecipient } from '@parley/protocol/resources/email.ts';
+import type { NodeParts } from '../../../core/features/feature.ts';
 import type { EmailDue } from '../../../core/messages/outbox-topics.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { domainOf, withoutTag } from '../mailboxes/mailbox-address.ts';
-import { readMailboxesByAddress } from '../mailboxes/mailbox-store.ts';
 import { updateThread } from '../mails/thread-store.ts';
 import { mayAnswer } from './loop-limit.ts';
 import type { MailKey } from './mail-key.ts';
@@ -14,8 +13,7 @@ import { insertDue } from './outgoing-store.ts';
 import { type ReplyFacts, readReplyFacts } from './reply-store.ts';
 import { replySubject, threadSubject } from './subject.ts';
 
-export interface OutgoingOptions {
-  readonly database: Database;
+export interface OutgoingOptions extends Pick<NodeParts, 'database' | 'log'> {
   readonly key: MailKey;
   /** If false, the mail stays until some node has an SMTP server. */
   readonly hasTransport: boolean;
@@ -37,14 +35,14 @@ export async function makeReply(options: OutgoingOptions, due: EmailDue): Promis
 /** Returns the id of the mail if it is new and may be sent. */
 async function insertMail(
   tx: Tx,
-  { key, hasTransport }: OutgoingOptions,
+  { key, hasTransport, log }: OutgoingOptions,
   { message_id, by, traceparent }: EmailDue,
 ): Promise<string | undefined> {
   const facts = await readReplyFacts(tx, message_id, by);
   if (facts === undefined) return undefined;
   const id = derivedId('mail', message_id);
   const { conversation_id: conversationId, address } = facts;
-  const recipients = await recipientsOf(tx, facts);
+  const recipients = recipientsOf(facts);
   const refusal = await refusalOf(tx, facts, recipients);
   const isNew = await insertDue(tx, [
     {
@@ -77,6 +75,13 @@ async function insertMail(
     }),
   });
   if (refusal === undefined) return id;
+  if (refusal === 'loop_limit') {
+    const { inbox_id } = facts;
+    log.warn(
+      { mail_id: id, inbox_id, conversation_id: conversationId },
+      'an agent and a machine answer each other',
+    );
+  }
   await recordOutcome(tx, { mailId: id, status: 'failed', reason: refusal });
   return undefined;
 }
@@ -89,28 +94,31 @@ async function refusalOf(
 ): Promise<string | undefined> {
   if (facts.inbox_removed) return 'inbox_removed';
   if (!recipients.some(({ kind }) => kind === 'to')) return 'no_recipient';
-  return facts.by_machine && !(await mayAnswer(tx, facts.conversation_id)) ? 'loop_limit' : undefined;
+  const addresses = recipients.map(({ address }) => address);
+  if (facts.by_machine && facts.unproven) return 'unproven';
+  return facts.by_machine && !(await mayAnswer(tx, facts, addresses)) ? 'loop_limit' : undefined;
 }
 
 /**
- * Returns the recipients: the address that the customer's last mail names, else the customers of
- * the case. Copies go to the addresses that the message names or, for a person's message, else to
- * those of the last mail: machines write to nobody whom a stranger names. No inbox writes to an
- * inbox.
+ * Returns the recipients: the address that the customer's last mail names for answers, else the
+ * customers of the case. A machine writes to the sender alone. Copies go to the addresses that the
+ * message names or, for a person's message, else to those of the last mail: machines write to no
+ * address that a stranger names. An inbox does not write to itself, but to any other: no reply
+ * shows whether an address is one of this installation.
  */
-export async function recipientsOf(tx: Tx, facts: ReplyFacts): Promise<EmailRecipient[]> {
-  const to = facts.answers_to === null ? facts.customers : [facts.answers_to];
-  const cc = facts.cc ?? (facts.by_machine ? [] : facts.thread_cc);
+export function recipientsOf(facts: ReplyFacts): EmailRecipient[] {
+  const { last_sender, last_reply_to, by_machine: byMachine } = facts;
+  const last = byMachine ? last_sender : (last_reply_to ?? last_sender);
+  const to = last === null ? facts.customers : [last];
+  const cc = facts.cc ?? (byMachine ? [] : facts.thread_cc);
   const wanted = [
     ...to.map((address) => ({ address: address.toLowerCase(), kind: 'to' as const })),
     ...cc.map((address) => ({ address: address.toLowerCase(), kind: 'cc' as const })),
   ];
-  const untagged = wanted.map(({ address }) => withoutTag(address));
-  const inboxes = await readMailboxesByAddress(tx, untagged);
-  const own = new Set(inboxes.map(({ address }) => address.toLowerCase()));
   const seen = new Set<string>();
   return wanted.flatMap(({ address, kind }) => {
-    if (seen.has(address) || own.has(withoutTag(address)) || !SENDABLE.test(address)) return [];
+    if (seen.has(address) || withoutTag(address) === facts.address.toLowerCase() || !SENDABLE.test(address))
+      return [];
     seen.add(address);
     return [{ address, kind, status: 'queued', code: null }];
   });

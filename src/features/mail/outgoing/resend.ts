@@ -38,7 +38,7 @@ export async function resendMail(
   const isSent = mail.recipients.some(({ status }) => status === 'sent');
   const recipients = isSent
     ? mail.recipients.map(again)
-    : await recipientsOf(tx, { ...facts, by_machine: mail.automatic });
+    : recipientsOf({ ...facts, by_machine: mail.automatic });
   if (!recipients.some(({ kind }) => kind === 'to')) {
     throw conflict('No customer of the case has an address. Add one, and send the mail again.');
   }
