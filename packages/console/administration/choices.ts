@@ -1,4 +1,5 @@
 import type { Client } from '@parley/client';
+import { hasWords } from '@parley/protocol/folding.ts';
 import type { List } from '@parley/protocol/lists.ts';
 import type { Choice } from '@parley/ui/choices/choice-line.tsx';
 import type { Choices } from '@parley/ui/choices/combobox.tsx';
@@ -92,12 +93,11 @@ function choicesOf(offered: Offered, client: Client, kinds: readonly string[]): 
     const found = await Promise.all(
       sources.map(async ({ list, choice }) => {
         const query = new URLSearchParams({ limit: String(MOST_OF_A_KIND) });
-        const hasWords = list.query.some(({ name }) => name === 'q');
-        if (words !== '' && hasWords) query.set('q', words);
+        const isSearched = list.query.some(({ name }) => name === 'q');
+        if (words !== '' && isSearched) query.set('q', words);
         const { data } = await client.fetch<List<Item>>(`${list.path}?${query}`);
         const fits = data.map(choice);
-        const isWanted = ({ name }: Choice) => name.toLocaleLowerCase().includes(words.toLocaleLowerCase());
-        return hasWords ? fits : fits.filter(isWanted);
+        return isSearched ? fits : fits.filter(({ name }) => hasWords(name, words));
       }),
     );
     return found.flat();

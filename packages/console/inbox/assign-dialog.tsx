@@ -1,4 +1,5 @@
 import type { Client } from '@parley/client';
+import { hasWords } from '@parley/protocol/folding.ts';
 import type { List } from '@parley/protocol/lists.ts';
 import type { MessagingGroup } from '@parley/protocol/resources/actor.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
@@ -23,8 +24,7 @@ export function AssignDialog({ conversation, onClose }: AssignDialogProps) {
       findPeople(client, words, ({ type }) => type === 'user'),
       client.fetch<List<MessagingGroup>>('/v1/messaging/groups?limit=100'),
     ]);
-    const wanted = words.toLocaleLowerCase();
-    const fitting = groups.filter(({ name }) => name.toLocaleLowerCase().includes(wanted));
+    const fitting = groups.filter(({ name }) => hasWords(name, words));
     return [...people, ...fitting.map(groupChoice)];
   };
   return (

@@ -1,3 +1,4 @@
+import { hasWords } from '@parley/protocol/folding.ts';
 import type { Choice } from '@parley/ui/choices/choice-line.tsx';
 import { Icon } from '@parley/ui/elements/icon.tsx';
 import { PARTS } from '../nav/parts.ts';
@@ -11,14 +12,13 @@ export interface PaletteItem extends Choice {
 
 /** Returns the places of the console whose names have the words. */
 export function placesFor(signedIn: SignedIn, words: string): PaletteItem[] {
-  const wanted = words.toLocaleLowerCase();
-  return PARTS.filter(
-    ({ label, isOffered }) => isOffered(signedIn) && label.toLocaleLowerCase().includes(wanted),
-  ).map(({ to, icon, label }) => ({
-    id: `place-${to.at}`,
-    name: label,
-    group: 'Places',
-    picture: <Icon of={icon} />,
-    act: () => go({ main: to }),
-  }));
+  return PARTS.filter(({ label, isOffered }) => isOffered(signedIn) && hasWords(label, words)).map(
+    ({ to, icon, label }) => ({
+      id: `place-${to.at}`,
+      name: label,
+      group: 'Places',
+      picture: <Icon of={icon} />,
+      act: () => go({ main: to }),
+    }),
+  );
 }

@@ -22,6 +22,9 @@ t.test('a name is asked for after an @ that begins a word', async (t) => {
   const candidates = [{ ...ADA, detail: 'ada@example.com', avatarUrl: null, isMember: true }];
   for (const words of ['', 'lov', 'ADA L', 'ada@']) t.equal(meant(words, candidates).length, 1, words);
   t.equal(meant('ove', candidates).length, 0);
+  const lukasz = { ...ADA, name: 'Łukasz Wiśniewski', detail: 'Agent', avatarUrl: null, isMember: true };
+  for (const words of ['luk', 'ŁUKASZ WIS', 'Wiś'.normalize('NFD')])
+    t.equal(meant(words, [lukasz]).length, 1);
   t.strictSame(mentionsIn('@Ada Lovelace, @Ada Lovelace', [ADA, ADA]), [ADA]);
   for (const text of ['Ada Lovelace', '> @Ada Lovelace', '`@Ada Lovelace`', '\\@Ada Lovelace']) {
     t.strictSame(mentionsIn(text, [ADA]), [], text);

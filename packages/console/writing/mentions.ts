@@ -1,4 +1,5 @@
 import { proseOf } from '@parley/markdown/prose.ts';
+import { fold } from '@parley/protocol/folding.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
 import type { Person } from '@parley/protocol/resources/person.ts';
 import type { Mention } from '../session/kept-writing.ts';
@@ -53,10 +54,10 @@ export function othersOf(
  * Returns the candidates that words mean, in their order: by a word of the name, or the address.
  */
 export function meant(words: string, candidates: readonly Candidate[], most = 8): Candidate[] {
-  const asked = words.toLocaleLowerCase();
+  const asked = fold(words);
   const isMeant = ({ name, detail }: Candidate) => {
-    const lower = name.toLocaleLowerCase();
-    return lower.startsWith(asked) || lower.includes(` ${asked}`) || detail.toLowerCase().startsWith(asked);
+    const folded = fold(name);
+    return folded.startsWith(asked) || folded.includes(` ${asked}`) || fold(detail).startsWith(asked);
   };
   return candidates.filter(isMeant).slice(0, most);
 }

@@ -1,3 +1,5 @@
+import { fold } from '@parley/protocol/folding.ts';
+
 /** An emoji with what people call it. */
 export interface Emoji {
   readonly emoji: string;
@@ -24,7 +26,7 @@ export function allEmoji(): Promise<readonly Emoji[]> {
 
 /** Returns the emoji that words name: first by the beginning of a name, then by any word. */
 export function emojiNamed(words: string, all: readonly Emoji[], most = 60): readonly Emoji[] {
-  const asked = words.trim().toLowerCase().replaceAll(/\s+/g, '_');
+  const asked = fold(words).trim().replaceAll(/\s+/g, '_');
   if (asked === '') return all;
   const ranked: Emoji[][] = [[], [], []];
   for (const emoji of all) ranked[rankOf(emoji, asked)]?.push(emoji);
@@ -35,7 +37,7 @@ export function emojiNamed(words: string, all: readonly Emoji[], most = 60): rea
 function rankOf({ names, tags, description }: Emoji, asked: string): number {
   if (names.includes(asked)) return 0;
   if (names.some((name) => name.startsWith(asked))) return 1;
-  const words = [...names, ...tags, description.replaceAll(' ', '_')];
+  const words = [...names, ...tags, description].map((word) => fold(word).replaceAll(' ', '_'));
   return words.some((word) => word.split('_').some((_, at, all) => all.slice(at).join('_').startsWith(asked)))
     ? 2
     : 3;

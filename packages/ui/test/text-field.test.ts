@@ -31,5 +31,6 @@ t.test('emoji are found by names first, then by their other words', async (t) =>
   t.equal(first('celebrate'), undefined);
   t.equal(first('waving hand'), '👋', 'words of a description');
   t.equal(first('no such emoji'), undefined);
+  t.equal(first('Réunion'), '🇷🇪', 'accents do not count');
   t.equal(emojiNamed('', all), all);
 });
