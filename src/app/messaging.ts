@@ -19,8 +19,10 @@ import { planNotifications } from '../core/notifications/causes/notify.ts';
 import { EncodedRows } from '../core/resources/encoded-rows.ts';
 import { MESSAGES } from '../core/resources/message.ts';
 import { NOTIFICATIONS } from '../core/resources/notification.ts';
+import { FOLDED } from '../core/tables/folded-tables.ts';
 import { InFlightRows } from '../platform/db/queue/in-flight-rows.ts';
 import { OutboxWorker } from '../platform/db/queue/outbox-worker.ts';
+import { RowFolder } from '../platform/db/queue/row-folder.ts';
 import { handle } from '../platform/db/queue/topic.ts';
 import type { Access } from './access.ts';
 import type { Data, PartOptions } from './data.ts';
@@ -50,6 +52,8 @@ export async function openMessaging(
   const onWritten = (written: readonly WrittenConversation[]) => announceWritten(engine, written);
   const writer = new InboxWriter({ database, watch, metrics, log, onWritten });
   disposer.add('writer of the inbox', writer, (it) => it.close());
+  const folder = new RowFolder({ database, watch, log, tables: Object.values(FOLDED) });
+  disposer.add('folder of names', folder, (it) => it.close());
   const worker = new OutboxWorker({ database, inFlight, watch, metrics, log });
   const outbox = disposer.add('outbox', worker, (it) => it.close());
 

@@ -158,6 +158,8 @@ t.test('everything of an account is at the other cell, and nothing is left', asy
 
   const late = await source.database.query(WRITE, id).catch((error: unknown) => error);
   t.match(late, { cause: { code: 'PYMVD' } }, 'the fence refuses what a node still believes');
+  const folded = `UPDATE actors SET folded = 'words' WHERE account_id = $1`;
+  await t.resolves(source.database.pool.query(folded, [id]), 'folding names changes nothing');
   await until(
     async () => {
       const refused = await source.call('POST', messages, { body: { client_message_id: 'x', body: 'x' } });

@@ -34,6 +34,25 @@ t.test('rows that the target has written meanwhile are those of the source in th
   });
 });
 
+t.test('names that either cell has folded meanwhile are no difference', async (t) => {
+  await withCells(t, async (source, target) => {
+    for (const cell of [source, target]) {
+      await cell.run(`INSERT INTO accounts (id, name) VALUES ('${ID}', 'Moving')`);
+    }
+    const copy = await RowCopy.open(source, target, 'entities', { by: 'account_id' });
+    await source.run(`INSERT INTO entities (id, account_id, name) VALUES ('ent_1', '${ID}', 'Müller')`);
+    t.equal(await source.transaction((tx) => copy.copy(tx, target, ID)), 1);
+    const pass = () => source.transaction((tx) => copy.copy(tx, target, ID));
+    await until(async () => (await pass()) === 0, { what: 'a pass that finds nothing' });
+    await target.run(`UPDATE entities SET folded = 'muller'`);
+    const finish = () =>
+      source.transaction((there) => target.transaction((here) => copy.finish(there, here, ID)));
+    t.equal(await finish(), 0);
+    await target.run(`UPDATE entities SET name = 'Muller'`);
+    t.equal(await finish(), 1, 'a name is');
+  });
+});
+
 async function withCells(t: Test, run: (source: Cell, target: Cell) => Promise<void>): Promise<void> {
   const [source, target] = await Promise.all([openCell(t), openCell(t)]);
   await source((there) => target((here) => run(there, here)));

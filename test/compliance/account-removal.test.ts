@@ -194,12 +194,12 @@ async function fill(): Promise<void> {
   const digest = { actor_id: vera.id, id: 'dig_1', notification_ids: ['ntf_1'] };
   await database.kysely.insertInto('digests').values(digest).execute();
   const owner = { database, accountId: id, actorId: vera.id };
-  const inbox = await addInbox(owner, { name: 'Sturgeon' });
-  const bridged = await addBridgedCase(owner, inbox.id, { name: 'Sturgeon' });
+  const inbox = await addInbox(owner, { name: 'Fishmonger' });
+  const bridged = await addBridgedCase(owner, inbox.id, { name: 'Fishmonger' });
   const mail = { inbox_id: inbox.id, conversation_id: bridged.id, body_text: 'sturgeon' };
   await addMail(owner, { ...mail, source_key: await cases.upload('sturgeon.eml') });
   await addMail(owner, { body_text: 'sturgeon', status: 'ignored' });
-  const group = { name: 'Sturgeon', members: [vera.id] };
+  const group = { name: 'Fishmonger', members: [vera.id] };
   await app.call('POST', '/v1/messaging/groups', { body: group });
   await app.call('POST', '/v1/events', { body: { type: 'order.created', data: {} }, headers: NEWEST });
   await app.call('POST', '/v1/tokens', { body: { user_id: vera.id } });

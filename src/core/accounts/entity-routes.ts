@@ -8,6 +8,7 @@ import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { type EntityRow, presentEntity } from '../resources/entity.ts';
+import { FOLDED } from '../tables/folded-tables.ts';
 import { defineAccountList, keyOf } from './collections/account-list.ts';
 
 export function entityRoutes(database: Database): Route[] {
@@ -79,5 +80,5 @@ const ENTITIES = defineAccountList<EntityRow & { readonly created_at: string }>(
   name: 'entities',
   columns: "'entity' AS type, t.id, t.name, t.handle, t.created_at",
   from: 'entities t',
-  search: ['t.name', 't.handle'],
+  folded: { table: FOLDED.entities, alias: 't' },
 });

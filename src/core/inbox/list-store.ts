@@ -7,6 +7,7 @@ import { UNASSIGNED } from '../conversations/cases/assignee-filter.ts';
 import { type ConversationRow, conversationColumns, IS_DIRECT } from '../resources/conversation.ts';
 import type { EntityRef } from '../resources/entity.ts';
 import { IS_MEMBER, isSnoozed } from '../resources/participant.ts';
+import { FOLDED } from '../tables/folded-tables.ts';
 import { readPending, readStandings, type Scope } from './pending-store.ts';
 
 /** Filters of the list (docs/contract.md#the-inbox). Default `statuses`: all but hidden. */
@@ -222,7 +223,7 @@ function listOf<Values extends readonly Value[]>(
     ...source,
     columns: `${conversationColumns('c')}, ${activityAt} AS activity_at`,
     key: KEYS[order],
-    search: ['c.title'],
+    folded: { table: FOLDED.conversations, alias: 'c' },
   });
 }
 

@@ -3,6 +3,7 @@ import type { DeclaredStatus } from '@parley/protocol/resources/activity.ts';
 import type { ActorType } from '@parley/protocol/resources/actor.ts';
 import type { RoleType } from '@parley/protocol/resources/role.ts';
 import type { Generated, JSONColumnType } from 'kysely';
+import type { FoldedColumn } from '../../platform/db/tables/folded-column.ts';
 import type { MetadataColumn } from '../../platform/db/tables/metadata-column.ts';
 import type { Time, Times } from '../../platform/db/tables/touched.ts';
 
@@ -27,6 +28,7 @@ interface AccountTables {
     name: string;
     type: Generated<RoleType>;
     permissions: Generated<string[]>;
+    folded: FoldedColumn;
   };
 
   actors: Times & {
@@ -46,6 +48,7 @@ interface AccountTables {
     tokens_ended_at: string | null;
     /** When the person's name and addresses were removed permanently. */
     erased_at: string | null;
+    folded: FoldedColumn;
   };
 
   users: Times & {
@@ -71,6 +74,7 @@ interface AccountTables {
     redacted: string;
     expires_at: string | null;
     revoked_at: string | null;
+    folded: FoldedColumn;
   };
 
   tickets: {
@@ -86,6 +90,7 @@ interface AccountTables {
     account_id: string;
     actor_id: string;
     name: string;
+    folded: FoldedColumn;
   };
 
   group_members: {
@@ -99,6 +104,7 @@ interface AccountTables {
     account_id: string;
     name: string | null;
     handle: string | null;
+    folded: FoldedColumn;
   };
 
   refresh_tokens: {

@@ -14,6 +14,7 @@ import type {
 import type { BuiltInTool, TOOL_CATEGORIES } from '@parley/protocol/resources/available-tool.ts';
 import type { ActionStatus, RunStatus } from '@parley/protocol/resources/run-status.ts';
 import type { ColumnType, Generated } from 'kysely';
+import type { FoldedColumn } from '../../platform/db/tables/folded-column.ts';
 import type { Streamed, Time, Times } from '../../platform/db/tables/touched.ts';
 
 declare module '../../platform/db/tables/schema.ts' {
@@ -41,6 +42,7 @@ interface AgentTables {
     endpoint_tool_review: ColumnType<Readonly<Record<string, boolean>>, string | undefined, string>;
     tools: ColumnType<readonly AttachedTool[], string | undefined, string>;
     next_due_at: string | null;
+    folded: FoldedColumn;
   };
 
   agent_runs: Streamed & {

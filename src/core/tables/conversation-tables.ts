@@ -5,6 +5,7 @@ import type {
 } from '@parley/protocol/resources/conversation.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
 import type { Generated } from 'kysely';
+import type { FoldedColumn } from '../../platform/db/tables/folded-column.ts';
 import type { MetadataColumn } from '../../platform/db/tables/metadata-column.ts';
 import type { Streamed, Time } from '../../platform/db/tables/touched.ts';
 
@@ -23,6 +24,7 @@ interface ConversationTables {
     external_id: string | null;
     metadata: MetadataColumn;
     title: string | null;
+    folded: FoldedColumn;
     workflow_status: Conversation['workflow_status'];
     group_id: string | null;
     status: Generated<'active' | 'archived'>;

@@ -1,5 +1,7 @@
+import { unfoldedIndexes } from '../../platform/db/connection/folded-table.ts';
 import type { Indexes } from '../../platform/db/migration/indexes.ts';
 import { metadataIndex } from '../../platform/db/tables/metadata-column.ts';
+import { FOLDED } from './folded-tables.ts';
 
 /** The indexes of tables that may be large. They are built without blocking writes. */
 export const INDEXES: Indexes = {
@@ -66,6 +68,7 @@ export const INDEXES: Indexes = {
     // The mails of agents that failed, those that the limit against loops stopped among them.
     mails_failed_of_agents: { on: "mails (created_at) WHERE automatic AND status = 'failed'" },
     agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
+    ...unfoldedIndexes(Object.values(FOLDED)),
   },
   dropped: [],
 };

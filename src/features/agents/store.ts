@@ -7,6 +7,7 @@ import { enqueueActorChanged, enqueueRightsChanged } from '../../core/accounts/r
 import type { AgentRow } from '../../core/resources/agent.ts';
 import { externalActor } from '../../core/resources/external-ids.ts';
 import type { AttachedTool } from '../../core/tables/agent-tables.ts';
+import { FOLDED } from '../../core/tables/folded-tables.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { keysetList } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
@@ -202,5 +203,5 @@ export const AGENTS = keysetList<
     ['created_at', 'timestamptz'],
     ['id', 'text'],
   ],
-  search: ['name', 'slug', 'description'],
+  folded: { table: FOLDED.agents, alias: 'agent_definitions' },
 });

@@ -7,6 +7,7 @@ import { isUniqueViolation } from '../../../platform/db/connection/unavailable.t
 import type { ActorRow } from '../../resources/actor.ts';
 import { storedMetadata } from '../../resources/metadata.ts';
 import { USER, type UserProfile, type UserRow } from '../../resources/user.ts';
+import { FOLDED } from '../../tables/folded-tables.ts';
 import { definePeopleList } from '../collections/account-list.ts';
 import { enqueueActorChanged } from '../rights/rights-changed.ts';
 import { createActor } from './actors.ts';
@@ -121,7 +122,8 @@ export async function isErased(tx: Tx, id: string): Promise<boolean> {
 export const USERS = definePeopleList<UserProfile>('user', {
   name: 'users',
   ...USER,
-  search: ['a.name', 't.email'],
+  search: ['t.email'],
+  folded: { table: FOLDED.actors, alias: 'a' },
 });
 
 const READ_USER = statement<[id: string, accountId: string | null], UserProfile>('read-user')`

@@ -22,7 +22,7 @@ export function defineAccountList<Row extends object>({
   return keysetList({ ...options, name: `list-${name}`, where: 't.account_id = $1', key: KEY });
 }
 
-type AccountListOptions = Pick<KeysetOptions, 'name' | 'columns' | 'from' | 'search'>;
+type AccountListOptions = Pick<KeysetOptions, 'name' | 'columns' | 'from' | 'search' | 'folded'>;
 type ActorKind = Exclude<NamedKind, 'conversation'>;
 type NamedListOptions = AccountListOptions & { readonly where?: string };
 

@@ -12,6 +12,7 @@ import { auditAccount } from '../../audit/audit.ts';
 import { type ActorRow, isBlockedByTeam } from '../../resources/actor.ts';
 import { mergedMetadata, NO_METADATA } from '../../resources/metadata.ts';
 import { presentAs } from '../../resources/present-as.ts';
+import { FOLDED } from '../../tables/folded-tables.ts';
 import { addressStays, createCustomer, writeActor } from '../actors/actors.ts';
 import { definePeopleList } from '../collections/account-list.ts';
 import { createOrChange, type Put, requiredToCreate } from '../collections/external-ids.ts';
@@ -127,7 +128,7 @@ export const CUSTOMERS = definePeopleList<CustomerRow>('customer', {
   columns: COLUMNS,
   from: 'actors t',
   where: IS_CUSTOMER,
-  search: ['t.name', 't.handle'],
+  folded: { table: FOLDED.actors, alias: 't' },
 });
 
 const READ = statement<[id: string, accountId: string], CustomerRow>('read-customer')`

@@ -9,6 +9,7 @@ import { isUniqueViolation } from '../../../platform/db/connection/unavailable.t
 import { auditAccount } from '../../audit/audit.ts';
 import { readNamedActors } from '../../resources/actor.ts';
 import { GROUP_COLUMNS, type GroupRow } from '../../resources/group.ts';
+import { FOLDED } from '../../tables/folded-tables.ts';
 import { createActor, writeActor } from '../actors/actors.ts';
 import { defineNamedList } from '../collections/account-list.ts';
 import { createOrChange, type Put, requiredToCreate } from '../collections/external-ids.ts';
@@ -82,7 +83,7 @@ export const GROUPS = defineNamedList<GroupRow>('group', 't.actor_id', {
   name: 'groups',
   columns: GROUP_COLUMNS,
   from: 'messaging_groups t',
-  search: ['t.name'],
+  folded: { table: FOLDED.groups, alias: 't' },
 });
 
 /** Returns the members' actor ids in the order of the body. Throws as `createGroup` does. */

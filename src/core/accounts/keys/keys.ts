@@ -6,6 +6,7 @@ import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { ActorRow } from '../../resources/actor.ts';
 import { API_KEY, type ApiKeyProfile, type ApiKeyRow } from '../../resources/api-key.ts';
+import { FOLDED } from '../../tables/folded-tables.ts';
 import { createActor } from '../actors/actors.ts';
 import { defineAccountList } from '../collections/account-list.ts';
 import { enqueueRightsChanged } from '../rights/rights-changed.ts';
@@ -122,7 +123,7 @@ const IS_FUTURE = statement<[at: string], { readonly future: boolean }>('is-futu
 export const API_KEYS = defineAccountList<ApiKeyProfile>({
   name: 'api-keys',
   ...API_KEY,
-  search: ['t.name'],
+  folded: { table: FOLDED.keys, alias: 't' },
 });
 
 const READ_KEY = statement<[accountId: string, id: string], ApiKeyProfile>('read-api-key')`

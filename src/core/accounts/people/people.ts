@@ -6,6 +6,7 @@ import { keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { IS_MEMBER } from '../../resources/participant.ts';
 import { presentAs } from '../../resources/present-as.ts';
+import { FOLDED } from '../../tables/folded-tables.ts';
 
 /** `sort_name` orders the list: the name, regardless of case. */
 export interface PersonRow extends Omit<Person, 'object'> {
@@ -62,7 +63,7 @@ export const PEOPLE = keysetList<[accountId: string, except: string], PersonRow>
     ['t.id', 'text'],
   ],
   order: 'oldest_first',
-  search: ['t.name', 't.handle'],
+  folded: { table: FOLDED.actors, alias: 't' },
 });
 
 const READ_PRESENCES = statement<

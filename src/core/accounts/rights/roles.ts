@@ -9,6 +9,7 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import { isUniqueViolation } from '../../../platform/db/connection/unavailable.ts';
 import { auditAccount } from '../../audit/audit.ts';
 import { ROLE_COLUMNS, type RoleRow } from '../../resources/role.ts';
+import { FOLDED } from '../../tables/folded-tables.ts';
 import { defineAccountList } from '../collections/account-list.ts';
 import { requireGrant } from './grants.ts';
 import { enqueueRightsChanged } from './rights-changed.ts';
@@ -88,7 +89,7 @@ export const ROLES = defineAccountList<RoleRow>({
   name: 'roles',
   columns: ROLE_COLUMNS,
   from: 'roles t',
-  search: ['t.name'],
+  folded: { table: FOLDED.roles, alias: 't' },
 });
 
 /**

@@ -1,3 +1,4 @@
+import { hasWords } from '@parley/protocol/folding.ts';
 import {
   type AvailableTool,
   BUILT_IN_TOOLS,
@@ -56,13 +57,12 @@ export class ToolCatalogue {
     return this.#endpoints;
   }
 
-  /** Returns tools in the order of slugs. `q` matches slug, name and description, ignoring case. */
+  /** Returns tools in the order of slugs, by words of slug, name or description. */
   find(category: AvailableTool['category'] | undefined, q: string | null): readonly AvailableTool[] {
-    const text = q?.toLowerCase() ?? '';
     return [...this.#tools.values()].filter(
       (tool) =>
         (category === undefined || tool.category === category) &&
-        [tool.slug, tool.name, tool.description].some((shown) => shown.toLowerCase().includes(text)),
+        [tool.slug, tool.name, tool.description].some((shown) => hasWords(shown, q ?? '')),
     );
   }
 

@@ -1,4 +1,6 @@
+import { fold } from '@parley/protocol/folding.ts';
 import { MAX_PAGE_BYTES } from '@parley/protocol/lists.ts';
+import { type FoldedTable, unfoldedRows } from './folded-table.ts';
 import type { Querier } from './handle.ts';
 import { type Statement, statement, type Value } from './statement.ts';
 
@@ -10,7 +12,7 @@ export interface KeysetPage {
   readonly after: readonly (string | number)[] | null;
   /** Most rows to return. */
   readonly fetch: number;
-  /** Text to find in the list's search columns, ignoring case; null for no search. */
+  /** Text to find in the list's folded or search columns; null for no search. */
   readonly search: string | null;
 }
 
@@ -25,8 +27,13 @@ export interface KeysetOptions {
   readonly key: readonly (readonly [column: string, type: 'timestamptz' | 'text' | 'integer'])[];
   /** Default: newest first, with the highest key. */
   readonly order?: 'newest_first' | 'oldest_first';
-  /** Columns that a search looks into. */
+  /** Columns that a search looks into, ignoring case. */
   readonly search?: readonly string[];
+  /**
+   * A table of `from`, with its alias, in whose folded words a search looks. The first value of the
+   * list is the account.
+   */
+  readonly folded?: { readonly table: FoldedTable; readonly alias: string };
   /** A column of large texts: the page ends behind the row that takes them over MAX_PAGE_BYTES. */
   readonly largeText?: string;
   /** An aggregate over a page in its order: the answer is one row, because each row costs time. */
@@ -48,23 +55,31 @@ interface KeysetStatements<Row extends object> {
 
 /**
  * Defines the statements of a list that is read in pages: two for each direction, since the index
- * cannot serve a condition on a key that may be null. Their parameters: `values`, the search
- * pattern if the list has a search, the number of rows, the key.
+ * cannot serve a condition on a key that may be null. Their parameters: `values`, those of the
+ * search if the list has one, the number of rows, the key.
  */
 export function keysetList<Values extends readonly Value[], Row extends object>(
   options: KeysetOptions,
 ): KeysetList<Values, Row> {
-  const { order = 'newest_first', search } = options;
+  const { order = 'newest_first', search, folded } = options;
   const [forward, backward] =
     order === 'newest_first' ? (['newest', 'oldest'] as const) : (['oldest', 'newest'] as const);
   const statements = {
     next: statementsOf<Row>(options, forward),
     previous: statementsOf<Row>(options, backward),
   };
+  const unfolded = folded && unfoldedRows(folded.table);
+  /** Returns the parameters of the search. */
+  const searched = async (db: Querier, accountId: Value | undefined, text: string | null) => {
+    const pattern = text && containing(text);
+    if (unfolded === undefined) return search === undefined ? [] : [pattern];
+    if (text === null) return [null, null, []];
+    return [pattern, containing(fold(text)), await unfolded.find(db, String(accountId), text)];
+  };
   return {
     statements,
     async readPage(db, values, { direction, after, fetch, search: text }) {
-      const found = search === undefined ? [] : [text && `%${escapeLike(text)}%`];
+      const found = await searched(db, values[0], text);
       const { whole, behind } = statements[direction];
       const rows =
         after === null
@@ -97,20 +112,25 @@ export async function* pages<Row, Key>(
   }
 }
 
+function containing(text: string): string {
+  return `%${escapeLike(text)}%`;
+}
+
 /** Returns the text as a part of a LIKE pattern that matches it literally. */
 export function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');
 }
 
 function statementsOf<Row extends object>(
-  { name, columns, from, where, key, search, largeText, gathered }: KeysetOptions,
+  { name, columns, from, where, key, search = [], folded, largeText, gathered }: KeysetOptions,
   end: 'newest' | 'oldest',
 ): KeysetStatements<Row> {
   const given = Math.max(...[...`${from} ${where}`.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)));
   const pattern = `$${given + 1}`;
-  const found = search?.map((column) => `${column} ILIKE ${pattern}`).join(' OR ');
-  const condition = found === undefined ? '' : `AND (${pattern}::text IS NULL OR ${found})`;
-  const limit = found === undefined ? given + 1 : given + 2;
+  const found = search.map((column) => `${column} ILIKE ${pattern}`);
+  if (folded !== undefined) found.push(isFound(folded, pattern, `$${given + 2}`, `$${given + 3}`));
+  const condition = found.length === 0 ? '' : `AND (${pattern}::text IS NULL OR ${found.join(' OR ')})`;
+  const limit = given + 1 + (folded !== undefined ? 3 : Math.min(found.length, 1));
   const [comparison, order] = end === 'newest' ? ['<', ' DESC'] : ['>', ''];
   const parameters = key.map(([, type], i) => `$${limit + 1 + i}${type === 'text' ? '' : `::${type}`}`);
   const columnsOfKey = key.map(([column]) => column);
@@ -137,4 +157,19 @@ function statementsOf<Row extends object>(
     whole: define('whole', ''),
     behind: define('behind', `AND (${columnsOfKey.join(', ')}) ${comparison} (${parameters.join(', ')})`),
   };
+}
+
+/**
+ * Returns SQL for whether a row has the words. A row that is not folded, and whose id is not among
+ * `ids`, is compared as it is.
+ */
+function isFound(
+  { table, alias }: NonNullable<KeysetOptions['folded']>,
+  pattern: string,
+  foldedPattern: string,
+  ids: string,
+): string {
+  const asItIs = table.columns.map((column) => `${alias}.${column} ILIKE ${pattern}`).join(' OR ');
+  return `CASE WHEN ${alias}.folded IS NULL THEN ${alias}.id = ANY(${ids}::text[]) OR ${asItIs}
+        ELSE ${alias}.folded LIKE ${foldedPattern}::text END`;
 }

@@ -1,0 +1,63 @@
+import { fold } from '@parley/protocol/folding.ts';
+import type { Querier } from './handle.ts';
+import { statement } from './statement.ts';
+
+/**
+ * A table whose rows are found by words of theirs. Its column `folded` has the words in the form
+ * for comparison. A trigger empties it when they change, and any node fills it behind
+ * (queue/row-folder.ts), also for what a node of an earlier version wrote.
+ */
+export interface FoldedTable {
+  /** The table, which has account_id and id. */
+  readonly name: string;
+  /** The columns with the words. */
+  readonly columns: readonly string[];
+}
+
+/** A row that is not folded yet: its id, and its words. */
+export type UnfoldedRow = Readonly<Record<string, string | null>>;
+
+/** Returns the value of `folded` for a row. No word that is searched reaches over a line break. */
+export function foldedWords({ columns }: FoldedTable, row: UnfoldedRow): string {
+  return columns.map((column) => fold(row[column] ?? '')).join('\n');
+}
+
+/** Returns SQL for whether a row has words that are not folded. The index below answers it. */
+export function isUnfolded({ columns }: FoldedTable): string {
+  return `folded IS NULL AND num_nonnulls(${columns.join(', ')}) > 0`;
+}
+
+/** Returns the index of each table's rows that are not folded, by name. */
+export function unfoldedIndexes(
+  tables: readonly FoldedTable[],
+): Readonly<Record<string, { readonly on: string }>> {
+  return Object.fromEntries(
+    tables.map((table) => [
+      `${table.name}_unfolded`,
+      { on: `${table.name} (account_id) WHERE ${isUnfolded(table)}` },
+    ]),
+  );
+}
+
+/** How rows that are not folded are found among those of an account. */
+export interface UnfoldedRows {
+  /** Returns the ids of those that have the words, among the first 1,000. */
+  find(db: Querier, accountId: string, words: string): Promise<readonly string[]>;
+}
+
+/** Returns the reader of a table's rows that are not folded. */
+export function unfoldedRows(table: FoldedTable): UnfoldedRows {
+  const read = statement<[accountId: string], UnfoldedRow>(`read-unfolded-${table.name}`)`
+    SELECT id, ${table.columns.join(', ')} FROM ${table.name}
+    WHERE account_id = $1 AND ${isUnfolded(table)} LIMIT ${MAX_UNFOLDED}`;
+  return {
+    async find(db, accountId, words) {
+      const rows = await db.query(read, accountId);
+      const folded = fold(words);
+      return rows.filter((row) => foldedWords(table, row).includes(folded)).map(({ id }) => id!);
+    },
+  };
+}
+
+/** Folding so many takes about a millisecond. There are more only while a table is filled. */
+const MAX_UNFOLDED = 1_000;
