@@ -33,12 +33,12 @@ const STATEMENTS = [
       FOR EACH ROW WHEN (${columns.map((column) => `OLD.${column} IS DISTINCT FROM NEW.${column}`).join(' OR ')})
       EXECUTE FUNCTION forget_folded()`,
   ]),
-  // The rows of an account that moves are folded too.
+  // The names of an account that moves are folded too, and so are its entries of the search.
   `CREATE OR REPLACE FUNCTION refuse_moved() RETURNS trigger LANGUAGE plpgsql AS $$
     DECLARE
       changed record;
       is_moved boolean := true;
-      free text[] := ARRAY['changed_in', 'purged_in', 'folded'];
+      free text[] := ARRAY['changed_in', 'purged_in', 'folded', 'folding', 'terms'];
     BEGIN
       IF TG_OP = 'DELETE' THEN changed := OLD; ELSE changed := NEW; END IF;
       IF TG_NARGS > 1 THEN

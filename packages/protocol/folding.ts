@@ -16,10 +16,11 @@ export const FOLDING = 2;
  */
 export function fold(text: string): string {
   if (isPlain(text)) return text.toLowerCase();
+  if (FOLDED.test(text)) return text;
   return (
     text
       .normalize('NFKD')
-      .replace(UNCOUNTED, '')
+      .replace(ANY_UNCOUNTED, '')
       // Through upper case, so that ß and ẞ become ss, and ı becomes i.
       .toLowerCase()
       .toUpperCase()
@@ -40,12 +41,17 @@ export function isPlain(text: string): boolean {
 }
 
 const PLAIN = /^[\t\r\n\x20-\x7e]*$/;
+/** Text of Thai, kana, Han and Hangul that is folded already: to fold took half of their time. */
+const FOLDED =
+  /^[\u0e01-\u0e32\u0e34-\u0e37\u0e40-\u0e47\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff\uac00-\ud7a3]*$/;
 
-/** Pattern of a class: characters that are not seen, such as soft hyphens, joiners and tatweel. */
-export const UNSEEN = String.raw`\p{Default_Ignorable_Code_Point}\u0640`;
-
-/** Pattern of a class: marks that readers omit. Those of other scripts are vowels. */
-const MARKS = [
+/**
+ * The inside of a pattern's class: characters that do not count. They are not seen, such as soft
+ * hyphens, joiners and the tatweel, or are marks that readers omit. Marks of other scripts are
+ * vowels.
+ */
+export const UNCOUNTED = [
+  String.raw`\p{Default_Ignorable_Code_Point}\u0640`,
   // Latin, Greek and Cyrillic.
   String.raw`\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f`,
   // Hebrew.
@@ -55,7 +61,7 @@ const MARKS = [
   String.raw`\u0898-\u089f\u08ca-\u08e1\u08e3-\u08ff`,
 ].join('');
 
-const UNCOUNTED = new RegExp(`[${UNSEEN}${MARKS}]`, 'gu');
+const ANY_UNCOUNTED = new RegExp(`[${UNCOUNTED}]`, 'gu');
 
 /** The form of each character that does not decompose into it. Both are lower case. */
 const FORMS = new Map(
@@ -101,7 +107,7 @@ const FORMS = new Map(
   }).flatMap(([form, variants]) => [...variants].map((variant) => [variant, form] as const)),
 );
 
-const VARIANTS = new RegExp(`[${[...FORMS.keys()].join('')}]|(?![0-9])\\p{Nd}`, 'gu');
+const VARIANTS = new RegExp(`[${[...FORMS.keys()].join('')}]|[^\\P{Nd}0-9]`, 'gu');
 
 /** Returns the digit of a digit of any script; those of a script follow each other from 0 to 9. */
 function digitOf(digit: string): string {

@@ -1,7 +1,8 @@
 /**
  * The previous version, which has the migrations as single files, beside this one over a database
  * that either has made: the schema is the same, sends go on while this version migrates, and a
- * search on either finds messages written on both.
+ * search on either finds messages written on both. Words that this version folds otherwise are
+ * found on either as they were written, and on this one in their other forms.
  *
  * Without influence: OPERATION, PAGES, ANSWERS, packages/client, src/features/cells,
  * src/features/identity, src/features/import, src/features/mail, src/features/platform-events,
@@ -80,8 +81,9 @@ for (const [made, isByFiles] of [
       'none refused',
     );
 
-    const search = new Searches(nodes, database);
+    const search = new Searches(nodes, database, nodes[isByFiles ? 1 : 0]!);
     await t.test('what is sent, edited and redacted on either node', (t) => search.findAlike(t));
+    await t.test('words that both versions fold differently', (t) => search.findFolded(t));
     await t.test('while the entries are filled', (t) => search.findWhileFilled(t));
     await t.test('what the version before notes where a case gets another author', (t) =>
       search.findNoted(t),
@@ -90,14 +92,56 @@ for (const [made, isByFiles] of [
   });
 }
 
+/** A word of each class that this version folds otherwise, and other ways to write it. */
+const FOLDED: Readonly<Record<string, readonly string[]>> = {
+  Łódź: ['lodz'],
+  'Đà Nẵng': ['da nang'],
+  'Liefer\u00adschein': ['lieferschein', 'Liefer\u200bschein'],
+  مـحـمـد: ['محمد', 'مُحَمَّد'],
+  کتابی: ['كتابي'],
+  ['한국어'.normalize('NFD')]: ['한국어', '국어'],
+  'Hafen ٣٤': ['hafen 34'],
+};
+
 /** Searches of the members of one group on two nodes. */
 class Searches {
   readonly #nodes: readonly TestNode[];
   readonly #database: Database;
+  readonly #current: TestNode;
 
-  constructor(nodes: readonly TestNode[], database: Database) {
+  constructor(nodes: readonly TestNode[], database: Database, current: TestNode) {
     this.#nodes = nodes;
     this.#database = database;
+    this.#current = current;
+  }
+
+  async findFolded(t: Test): Promise<void> {
+    const sent = new Map<string, string[]>();
+    for (const word of Object.keys(FOLDED)) {
+      const ids: string[] = [];
+      for (const node of this.#nodes) ids.push(await this.#send(node, word));
+      sent.set(word, ids);
+    }
+    const findAll = async () => {
+      for (const [word, ids] of sent) await this.#allFind(t, word, ids);
+    };
+    await findAll();
+    await this.#indexed();
+    await until(async () => (await this.#rowsOf('search_entries WHERE folding < 2')) === 0, {
+      what: 'entries of this folding',
+    });
+    await findAll();
+    for (const [word, ids] of sent) {
+      for (const q of FOLDED[word]!) t.strictSame(await this.#find(this.#current, q), ids.sort(), q);
+    }
+    for (const node of this.#nodes) {
+      const name = `Łódź ${randomUUID()}`;
+      const made = await node.call('POST', '/v1/entities', { name });
+      t.equal(made.status, 201);
+      const q = encodeURIComponent(name.replace('Łódź', 'lodz'));
+      const { body } = await this.#current.call('GET', `/v1/entities?q=${q}`);
+      t.match(body.data, [{ name }], 'a name, at once');
+    }
   }
 
   async findAlike(t: Test): Promise<void> {
@@ -168,12 +212,13 @@ class Searches {
   }
 
   async #allFind(t: Test, q: string, ids: readonly string[]): Promise<void> {
-    for (const node of this.#nodes) {
-      const { status, body } = await node.call('GET', `/v1/messaging/search?q=${q}`);
-      if (status !== 200) throw new Error(JSON.stringify(body));
-      const found = (body.data as { message: { id: string } }[]).map(({ message }) => message.id);
-      t.strictSame(found.sort(), [...ids].sort(), q);
-    }
+    for (const node of this.#nodes) t.strictSame(await this.#find(node, q), [...ids].sort(), q);
+  }
+
+  async #find(node: TestNode, q: string): Promise<string[]> {
+    const { status, body } = await node.call('GET', `/v1/messaging/search?q=${encodeURIComponent(q)}`);
+    if (status !== 200) throw new Error(JSON.stringify(body));
+    return (body.data as { message: { id: string } }[]).map(({ message }) => message.id).sort();
   }
 
   /** Resolves when everything that was committed is in the index. */

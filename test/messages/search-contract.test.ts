@@ -29,6 +29,10 @@ t.test('words: folded, whole, begun, quoted, and without blanks', async (t) => {
     emoji: 'done 👍🏽 today',
     mail: 'write to ada.lovelace@example.com please',
     arabic: 'مُحَمَّد',
+    stroke: 'Łódź and Đà Nẵng',
+    unseen: 'Liefer\u00adschein مـحـمـود',
+    jamo: '서울역'.normalize('NFD'),
+    digits: 'pier ٣٤',
   };
   const sent = new Map<string, string>();
   for (const [name, body] of Object.entries(texts)) sent.set((await send(id, { body })).id, name);
@@ -52,6 +56,15 @@ t.test('words: folded, whole, begun, quoted, and without blanks', async (t) => {
     'lovelace@example': ['mail'],
     'example.org': [],
     محمد: ['arabic'],
+    lodz: ['stroke'],
+    'Đà Nẵng': ['stroke'],
+    'da nan': ['stroke'],
+    lieferschein: ['unseen'],
+    'Liefer\u200bschein': ['unseen'],
+    محمود: ['unseen'],
+    서울: ['jamo'],
+    ['서울역'.normalize('NFD')]: ['jamo'],
+    '34': ['digits'],
   };
   const check = async (when: string) => {
     for (const [q, names] of Object.entries(cases)) {
@@ -166,7 +179,7 @@ t.test('conversations: by title, members, and the name and address of the custom
     body: {
       type: 'group',
       audience: 'customer',
-      title: 'Late parcel',
+      title: 'Late parcel for Łódź',
       participants: [
         { type: 'user', actor_id: ada.id },
         { type: 'customer', name: 'Zelda Quarterman', email: address },
@@ -180,6 +193,7 @@ t.test('conversations: by title, members, and the name and address of the custom
     t.strictSame(await found('quarterman'), [opened.id]);
     t.strictSame(await found(address), [opened.id]);
     t.strictSame(await found('parcel zelda', ada.access_token), [opened.id]);
+    t.strictSame(await found('lodz'), [opened.id]);
     await indexed();
   }
   const [hit] = (await search({ q: 'quarterm', type: 'conversations', 'include[]': 'participants' })).data;

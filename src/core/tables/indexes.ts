@@ -1,3 +1,4 @@
+import { FOLDING } from '@parley/protocol/folding.ts';
 import { unfoldedIndexes } from '../../platform/db/connection/folded-table.ts';
 import type { Indexes } from '../../platform/db/migration/indexes.ts';
 import { metadataIndex } from '../../platform/db/tables/metadata-column.ts';
@@ -68,6 +69,9 @@ export const INDEXES: Indexes = {
     // The mails of agents that failed, those that the limit against loops stopped among them.
     mails_failed_of_agents: { on: "mails (created_at) WHERE automatic AND status = 'failed'" },
     agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
+    // The entries of the search whose words have an earlier folding. Empty once all are written
+    // again.
+    [`search_entries_before_${FOLDING}`]: { on: `search_entries (account_id) WHERE folding < ${FOLDING}` },
     ...unfoldedIndexes(Object.values(FOLDED)),
   },
   dropped: [],

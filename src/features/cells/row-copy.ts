@@ -8,7 +8,7 @@ import type { MovedTable } from './moved-tables.ts';
  * The rows of an account in one table, read at the source and written at the target. A row travels
  * as the text of its composite type. Columns of transaction ids (`changed_in`) get the id of the
  * target's own transaction, because cursors compare them with its snapshots. Neither these nor
- * generated columns are compared, nor `folded`, which nodes of either cell fill at any time.
+ * generated columns are compared, nor what nodes of either cell fold at any time.
  */
 export class RowCopy {
   /** Number of rows that `copy` has written at the target. */
@@ -159,7 +159,7 @@ export class RowCopy {
   /** Returns digests that are equal for cells with the same rows. */
   #digests(source: Cell, target: Cell, accountId: string): Promise<[Digest, Digest]> {
     const compared = this.#columns.flatMap(({ name, type, generated }) => {
-      if (generated || name === 'folded') return [];
+      if (generated || FOLDED.has(name)) return [];
       if (type === 'xid8') return `t.${name} IS NOT NULL`;
       return HASHED_AS_TEXT.has(type) ? `t.${name}::text` : `t.${name}`;
     });
@@ -223,6 +223,8 @@ interface Column {
   readonly isKey: boolean;
 }
 
+/** Columns that say how far rows are folded. */
+const FOLDED: ReadonlySet<string> = new Set(['folded', 'folding']);
 /** Types without a hash in Postgres. */
 const HASHED_AS_TEXT: ReadonlySet<string> = new Set(['json', 'tsvector']);
 const ROWS_AT_ONCE = 1_000;

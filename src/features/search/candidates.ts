@@ -2,6 +2,7 @@ import type { SearchType } from '@parley/protocol/resources/search-hit.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { lexemesOf, quoted } from './entries.ts';
+import type { Phrase } from './query.ts';
 import { IS_READABLE, type Period, type Scope, type ScopeValues } from './scope.ts';
 
 /** A message or a conversation that may match. */
@@ -57,21 +58,28 @@ export class SearchTooLongError extends Error {
 
 /**
  * Returns a tsquery for entries that may match. It has only the longest words of a long query,
- * because they narrow most; every word is compared with the message later.
+ * because they narrow most; every word is compared with the message later. Entries with the
+ * earlier folding are asked for by its words too.
  */
-function indexQuery(type: SearchType, { phrases, author_id, has, values, few }: Scope): string {
+function indexQuery(type: SearchType, { phrases, earlier = [], author_id, has, values, few }: Scope): string {
   const lexemes = lexemesOf(values[0]);
-  const words = new Map<string, string>();
-  for (const { text, isPrefix } of phrases.flat()) {
-    const lexeme = type === 'messages' ? lexemes.word(text) : lexemes.name(text);
-    words.set(text, `${quoted(lexeme)}${isPrefix ? ':*' : ''}`);
-  }
-  const longest = [...words].sort(([a], [b]) => b.length - a.length).slice(0, MAX_INDEX_WORDS);
-  const conditions = longest.map(([, condition]) => condition);
+  const lexemeOf = type === 'messages' ? lexemes.word : lexemes.name;
+  const ways = [phrases, earlier].filter(({ length }) => length > 0).map((way) => wordsIn(way, lexemeOf));
+  const conditions = [`(${ways.join(' | ')})`];
   if (author_id !== undefined) conditions.push(quoted(lexemes.author(author_id)));
   if (has === 'file') conditions.push(quoted(lexemes.file));
   if (few) conditions.push(`(${few.map((id) => quoted(lexemes.conversation(id))).join(' | ')})`);
   return conditions.join(' & ');
+}
+
+/** Returns the tsquery of the longest words of phrases. */
+function wordsIn(phrases: readonly Phrase[], lexemeOf: (text: string) => string): string {
+  const words = new Map<string, string>();
+  for (const { text, isPrefix } of phrases.flat()) {
+    words.set(text, `${quoted(lexemeOf(text))}${isPrefix ? ':*' : ''}`);
+  }
+  const longest = [...words].sort(([a], [b]) => b.length - a.length).slice(0, MAX_INDEX_WORDS);
+  return longest.map(([, condition]) => condition).join(' & ');
 }
 
 /**

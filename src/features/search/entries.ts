@@ -1,6 +1,8 @@
+import { FOLDING } from '@parley/protocol/folding.ts';
 import { IS_MEMBER } from '../../core/resources/participant.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import { earlierDocumentWords } from './earlier-words.ts';
 import { documentWords } from './words.ts';
 
 /** A row of search_entries. */
@@ -31,6 +33,17 @@ export async function writeEntries(tx: Tx, ids: readonly string[]): Promise<void
   await tx.query(WRITE_ENTRIES, JSON.stringify(indexed.map(entryOf)));
 }
 
+/**
+ * Writes the words of entries by the present folding, and removes those of what cannot be found.
+ * Inserts none, which is refused where the account moves to another cell.
+ */
+export async function foldEntries(tx: Tx, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const indexed = await tx.query(READ_INDEXED, ids);
+  await tx.query(FOLD_ENTRIES, JSON.stringify(indexed.map(entryOf)));
+  await tx.query(REMOVE_UNFOLDED, ids);
+}
+
 function entryOf(row: Indexed): Entry {
   const { id, conversation_id, account_id, at, text, author_id, sender_id, has_attachments } = row;
   const lexemes = lexemesOf(account_id);
@@ -41,8 +54,9 @@ function entryOf(row: Indexed): Entry {
   if (has_attachments) terms += ` ${quoted(lexemes.file)}`;
   // One text, because a set of lexemes and a list of their quoted forms were a tenth of the garbage
   // of a send. Words have no character to escape, and Postgres removes duplicates.
-  const words = documentWords(text);
-  if (words.length > 0) terms += ` '${lexemeOf(words.join(`' '${lexemeOf('')}`))}'`;
+  for (const words of [documentWords(text), earlierDocumentWords(text)]) {
+    if (words.length > 0) terms += ` '${lexemeOf(words.join(`' '${lexemeOf('')}`))}'`;
+  }
   return { id, conversation_id, account_id, at, terms };
 }
 
@@ -108,8 +122,22 @@ const READ_INDEXED = statement<[ids: readonly string[]], Indexed>('search-read-i
       )), NULL, NULL, false
     FROM conversations c WHERE c.id = ANY($1)`;
 
+/** SQL: whether an entry has the words of an earlier folding. */
+export const IS_EARLIER = `folding < ${FOLDING}`;
+
+const GIVEN = `json_to_recordset($1::json) AS n(id text, conversation_id text, account_id text,
+      at timestamptz, terms tsvector)`;
+
+// An update of the words gives an entry the first folding, since a node of the version before names
+// none. A negative number says which one it is (migrations/0056).
 const WRITE_ENTRIES = statement<[entries: string]>('search-write-entries')`
-    INSERT INTO search_entries AS e (id, conversation_id, account_id, at, terms)
-    SELECT * FROM json_to_recordset($1::json) AS n(id text, conversation_id text, account_id text,
-      at timestamptz, terms tsvector)
-    ON CONFLICT (id) DO UPDATE SET terms = excluded.terms WHERE e.terms <> excluded.terms`;
+    INSERT INTO search_entries AS e (id, conversation_id, account_id, at, terms, folding)
+    SELECT n.*, ${FOLDING} FROM ${GIVEN}
+    ON CONFLICT (id) DO UPDATE SET terms = excluded.terms, folding = -excluded.folding
+      WHERE e.terms <> excluded.terms OR e.folding <> excluded.folding`;
+
+const FOLD_ENTRIES = statement<[entries: string]>('search-fold-entries')`
+    UPDATE search_entries e SET terms = n.terms, folding = -${FOLDING} FROM ${GIVEN} WHERE e.id = n.id`;
+
+const REMOVE_UNFOLDED = statement<[ids: readonly string[]]>('search-remove-unfolded')`
+    DELETE FROM search_entries WHERE id = ANY($1) AND ${IS_EARLIER}`;

@@ -6,7 +6,7 @@ import { codeOf } from '../../platform/db/connection/unavailable.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
-import { writeEntries } from './entries.ts';
+import { foldEntries, IS_EARLIER, writeEntries } from './entries.ts';
 import type { SearchMetrics } from './metrics.ts';
 
 interface IndexerOptions {
@@ -74,9 +74,9 @@ interface Part {
 }
 
 /**
- * Indexes about PART of the noted changes and of the content older than search. Returns undefined
- * if there are none, another node works, the index rests, or a change of a message takes long to
- * commit.
+ * Indexes about PART of the noted changes, of the content older than search, and of the entries
+ * with an earlier folding. Returns undefined if there are none, another node works, the index
+ * rests, or a change of a message takes long to commit.
  */
 export function indexPart(database: Database): Promise<Part | undefined> {
   const work = new BackgroundWork(database.load);
@@ -105,19 +105,26 @@ async function takePart(tx: Tx, work: BackgroundWork): Promise<Part | undefined>
     for (const { id, conversation_id } of unfilled) noted.set(id, conversation_id);
     filledThrough = unfilled.length < room ? null : unfilled.at(-1)!.id;
   }
-  if (noted.size === 0 && filledThrough === filled_through) return undefined;
+  const foldable = noted.size < PART ? await tx.query(READ_EARLIER, PART - noted.size) : [];
+  if (noted.size + foldable.length === 0 && filledThrough === filled_through) return undefined;
 
-  await tx.query(LOCK_CONVERSATIONS, [...new Set(noted.values())]);
+  const ofFoldable = foldable.map(({ conversation_id }) => conversation_id);
+  await tx.query(LOCK_CONVERSATIONS, [...new Set([...noted.values(), ...ofFoldable])]);
   await writeEntries(tx, [...noted.keys()]);
-  const isPaced = filledThrough === null && keepsUp(waiting, lag);
+  await foldEntries(
+    tx,
+    foldable.map(({ id }) => id),
+  );
+  const isPaced = filledThrough === null && foldable.length === 0 && keepsUp(waiting, lag);
   const pacedMs = isPaced
     ? Math.max(0, noted.size / MESSAGES_A_MS - work.workedMs)
     : Number.POSITIVE_INFINITY;
   const restMs = Math.round(Math.min(work.restMs, pacedMs));
   const noteIds = notes.map(({ id }) => id!);
   await tx.query(END_PART, noteIds, filledThrough, restMs);
-  const isFull = noted.size >= PART || notes.length === MAX_NOTES || filledThrough !== null;
-  return { size: noted.size, isFull, lag, restMs };
+  const size = noted.size + foldable.length;
+  const isFull = size >= PART || notes.length === MAX_NOTES || filledThrough !== null;
+  return { size, isFull, lag, restMs };
 }
 
 /** Returns whether the noted messages arrived at a rate with which the index keeps up. */
@@ -137,7 +144,8 @@ const INDEX_LOCK = 7_230_915_036;
 
 /** SQL: whether a part may begin and has something to index. */
 const HAS_WORK = `EXISTS (SELECT FROM search_state WHERE next_part_at <= statement_timestamp()
-      AND (filled_through IS NOT NULL OR (SELECT id FROM search_notes ORDER BY id LIMIT 1) IS NOT NULL))`;
+      AND (filled_through IS NOT NULL OR (SELECT id FROM search_notes ORDER BY id LIMIT 1) IS NOT NULL
+        OR (SELECT account_id FROM search_entries WHERE ${IS_EARLIER} ORDER BY account_id LIMIT 1) IS NOT NULL))`;
 
 // The transaction does not wait for the disk: notes go with the commit of their entries, so entries
 // that a crash of Postgres loses are indexed again.
@@ -179,6 +187,12 @@ const READ_UNFILLED = statement<[through: string, limit: number], { id: string; 
     UNION ALL
     (SELECT id, conversation_id FROM messages WHERE id > $1 ORDER BY id LIMIT $2)
     ORDER BY id LIMIT $2`;
+
+/** An entry to be folded again, and its conversation. */
+const READ_EARLIER = statement<[limit: number], { id: string; conversation_id: string }>(
+  'search-read-earlier',
+)`
+    SELECT id, conversation_id FROM search_entries WHERE ${IS_EARLIER} ORDER BY account_id LIMIT $1`;
 
 // Changes hold one of these locks until they commit (migrations/0050), so that no message changes
 // between reading and writing.

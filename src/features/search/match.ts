@@ -1,6 +1,7 @@
+import { isPlain } from '@parley/protocol/folding.ts';
 import type { SearchHighlight } from '@parley/protocol/resources/search-hit.ts';
 import type { Phrase } from './query.ts';
-import { isOfPairs, isPlain, type Word, wordsOf } from './words.ts';
+import { isOfPairs, type Word, wordsOf } from './words.ts';
 
 /** A text of a message or a conversation, with the member if it is a name. */
 export interface Field {

@@ -1,4 +1,5 @@
-import { isOfPairs, wordsOf } from './words.ts';
+import { EARLIER } from './earlier-words.ts';
+import { type Cutting, isOfPairs, wordsOf } from './words.ts';
 
 /** A part of a query: adjacent words. */
 export type Phrase = readonly WantedWord[];
@@ -17,17 +18,25 @@ interface WantedWord {
  * of a script without blanks. The last word may be the prefix of a longer word, unless a blank or a
  * quotation mark ends it.
  */
-export function parseQuery(text: string): Phrase[] {
+export function parseQuery(text: string, cutting?: Cutting): Phrase[] {
   const parts = [...text.replace(QUOTATION_MARKS, '"').matchAll(PARTS)];
   const phrases = parts.map(({ groups, index, 0: all }) => {
     const isOpen = groups!.quoted === undefined && index + all.length === text.length;
-    return phraseOf(groups!.quoted ?? all, isOpen);
+    return phraseOf(groups!.quoted ?? all, isOpen, cutting);
   });
   return phrases.filter((phrase) => phrase.length > 0);
 }
 
-function phraseOf(phrase: string, isOpen: boolean): Phrase {
-  const words = wordsOf(phrase, 'query');
+/**
+ * Returns the parts by the words of entries with the earlier folding; none where they are the same.
+ */
+export function parseEarlierQuery(text: string): Phrase[] {
+  const earlier = parseQuery(text, EARLIER);
+  return JSON.stringify(earlier) === JSON.stringify(parseQuery(text)) ? [] : earlier;
+}
+
+function phraseOf(phrase: string, isOpen: boolean, cutting: Cutting | undefined): Phrase {
+  const words = wordsOf(phrase, 'query', cutting);
   return words.map(({ text, position }, index) => ({
     text,
     offset: position,
@@ -37,7 +46,8 @@ function phraseOf(phrase: string, isOpen: boolean): Phrase {
   }));
 }
 
-const PARTS = /"(?<quoted>[^"]+)"|\S+?(?="|\s|$)/gu;
+// U+FEFF is no blank here: it is not seen.
+const PARTS = /"(?<quoted>[^"]+)"|[\S\ufeff]+?(?="|[^\S\ufeff]|$)/gu;
 const QUOTATION_MARKS = /[“”„«»]/g;
 /** Shortest prefix: a single letter would begin too many words. */
 const MIN_PREFIX = 2;

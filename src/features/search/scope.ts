@@ -3,11 +3,14 @@ import { IS_DIRECT } from '../../core/resources/conversation.ts';
 import { IS_MEMBER } from '../../core/resources/participant.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import { IS_EARLIER } from './entries.ts';
 import type { Phrase } from './query.ts';
 
 /** The words and the filters of a search, named as in the query. */
 export interface Search {
   readonly phrases: readonly Phrase[];
+  /** The same by the words of entries with the earlier folding, if they differ; otherwise empty. */
+  readonly earlier?: readonly Phrase[] | undefined;
   /** Milliseconds of `performance.now()` after which the search gives up. */
   readonly deadlineMs: number;
   readonly conversation_id?: string | undefined;
@@ -46,15 +49,16 @@ export interface Period {
 }
 
 export async function readScope(db: Querier, principal: Principal, search: Search): Promise<Scope> {
-  const { conversation_id = null, author_id = null, has, before = null, after = null } = search;
+  const { conversation_id = null, author_id = null, has, before = null, after = null, earlier } = search;
   const { accountId, actor, customer } = principal;
   const isWhole = seesWholeAccount(principal);
-  const [row] = await db.query(READ_SCOPE, isWhole ? null : actor.id, before, after);
-  const { own, ...extent } = row!;
+  const [row] = await db.query(READ_SCOPE, isWhole ? null : actor.id, before, after, accountId);
+  const { own, has_earlier, ...extent } = row!;
   const few = isWhole || own.length > FEW ? undefined : own;
   return {
     ...search,
     ...extent,
+    earlier: has_earlier ? earlier : [],
     values: [accountId, actor.id, isWhole, customer, conversation_id, author_id, has === 'file'],
     few: conversation_id === null ? few : [conversation_id],
   };
@@ -76,11 +80,13 @@ export const IS_READABLE = `c.account_id = $1 AND c.deleted_at IS NULL AND ($5::
 const FEW = 64;
 
 const READ_SCOPE = statement<
-  [actorId: string | null, before: string | null, after: string | null],
-  Pick<Scope, 'now' | 'lower' | 'upper'> & { readonly own: readonly string[] }
+  [actorId: string | null, before: string | null, after: string | null, accountId: string],
+  Pick<Scope, 'now' | 'lower' | 'upper'> & { readonly own: readonly string[]; readonly has_earlier: boolean }
 >('search-read-scope')`
     SELECT now, coalesce($3::timestamptz, '0001-01-01T00:00:00Z') AS lower,
       least($2::timestamptz - interval '1 microsecond', now) AS upper, ARRAY(
         SELECT conversation_id FROM participants WHERE actor_id = $1 AND ${IS_MEMBER} LIMIT ${FEW + 1}
-      ) AS own
+      ) AS own, (
+        SELECT folding FROM search_entries WHERE account_id = $4 AND ${IS_EARLIER} ORDER BY account_id LIMIT 1
+      ) IS NOT NULL AS has_earlier
     FROM clock_timestamp() AS now`;

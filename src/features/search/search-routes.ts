@@ -17,8 +17,9 @@ import { codeOf } from '../../platform/db/connection/unavailable.ts';
 import { KeyedLimiter } from '../../platform/lifecycle.ts';
 import { type Candidate, SearchTooLongError } from './candidates.ts';
 import { CONVERSATIONS, type Kind, MESSAGES } from './kinds.ts';
-import { type Phrase, parseQuery } from './query.ts';
+import { parseEarlierQuery, parseQuery } from './query.ts';
 import { RESULT_KEY, readResults } from './results.ts';
+import type { Search } from './scope.ts';
 
 export interface SearchRoutesOptions {
   readonly database: Database;
@@ -55,7 +56,7 @@ export function searchRoutes({ database, files, directory }: SearchRoutesOptions
         const filters = { conversation_id, author_id, before, after, has };
         if (type === 'conversations') refuseFilters(filters);
         const page = readPage(RESULTS, query, { actor: principal.actor.id, type, ...filters });
-        const phrases = phrasesOf(page.search);
+        const words = wordsOf(page.search);
         if (conversation_id !== undefined) {
           await requireConversationFilter(directory, principal, conversation_id);
         }
@@ -65,7 +66,7 @@ export function searchRoutes({ database, files, directory }: SearchRoutesOptions
           kind: Kind<Item, Row>,
         ) => {
           const deadlineMs = performance.now() + SEARCH_MS;
-          const search = { ...filters, author_id: author, phrases, deadlineMs };
+          const search = { ...filters, ...words, author_id: author, deadlineMs };
           const results = await readResults(database, principal, kind, search, page);
           const rows = results.map(({ row }) => row);
           const shown = await kind.present(database, files, principal, rows, query['include[]'] ?? []);
@@ -87,12 +88,12 @@ export function searchRoutes({ database, files, directory }: SearchRoutesOptions
 
 const RESULTS = defineList('search', RESULT_KEY, { isForwardOnly: true });
 
-function phrasesOf(search: string | null): readonly Phrase[] {
+function wordsOf(search: string | null): Pick<Search, 'phrases' | 'earlier'> {
   if (search === null) {
     throw new ApiError('parameter_missing', 'Send the words to search for as q.', { param: 'q' });
   }
   const phrases = parseQuery(search);
-  if (phrases.length > 0) return phrases;
+  if (phrases.length > 0) return { phrases, earlier: parseEarlierQuery(search) };
   throw new ApiError('parameter_invalid', 'Search for at least one letter, digit or emoji.', { param: 'q' });
 }
 

@@ -16,6 +16,8 @@ interface SearchTables {
     /** When the message was sent, or the conversation was created. */
     at: string;
     terms: string;
+    /** The number of the folding of its words (FOLDING of the protocol). */
+    folding: Generated<number>;
   };
 
   /** Ids with a missing or outdated entry, written by triggers. The arrays are parallel. */

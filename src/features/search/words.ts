@@ -1,3 +1,5 @@
+import { fold, isPlain, UNCOUNTED } from '@parley/protocol/folding.ts';
+
 /** A folded word of a text, with its position. */
 export interface Word {
   readonly text: string;
@@ -8,18 +10,27 @@ export interface Word {
   readonly end: number;
 }
 
+/** The parts of a folding that decide which words a text has. */
+export interface Cutting {
+  /** Returns a run, or a character of it, in the form for comparison. */
+  readonly fold: (text: string) => string;
+  /** Runs of letters and digits; `pairs` is one of a script without blanks, `emoji` an emoji. */
+  readonly runs: RegExp;
+  /** The characters of such a run, each with what composes with it. */
+  readonly characters: RegExp;
+}
+
 /**
- * Returns the words of a text, in order: runs of letters and digits, without case, marks and
- * variants of form. Scripts without blanks between words give each pair of adjacent characters. A
- * document also has the last character of a run, so that one character is found as the prefix of a
- * pair. Emoji are words.
+ * Returns the words of a text, in order: runs of letters and digits, folded. Scripts without blanks
+ * between words give each pair of adjacent characters. A document also has the last character of a
+ * run, so that one character is found as the prefix of a pair. Emoji are words.
  */
-export function wordsOf(text: string, purpose: 'document' | 'query'): Word[] {
+export function wordsOf(text: string, purpose: 'document' | 'query', cutting = PRESENT): Word[] {
   const words: Word[] = [];
   let position = 0;
-  for (const { 0: run, index: start, groups } of text.matchAll(RUNS)) {
+  for (const { 0: run, index: start, groups } of text.matchAll(cutting.runs)) {
     const { pairs, emoji } = groups!;
-    const characters = pairs === undefined ? [] : charactersOf(run, start);
+    const characters = pairs === undefined ? [] : charactersOf(run, start, cutting);
     for (const [index, character] of characters.entries()) {
       const next = characters[index + 1];
       if (next !== undefined) {
@@ -30,7 +41,7 @@ export function wordsOf(text: string, purpose: 'document' | 'query'): Word[] {
       position++;
     }
     if (pairs !== undefined) continue;
-    const pieces = emoji === undefined ? fold(run).match(PIECES) : [emoji];
+    const pieces = emoji === undefined ? cutting.fold(run).match(PIECES) : [emoji];
     for (const piece of pieces ?? []) {
       words.push({ text: piece.slice(0, MAX_WORD), position: position++, start, end: start + run.length });
     }
@@ -45,28 +56,12 @@ export function documentWords(text: string): readonly string[] {
   return wordsOf(text, 'document').map((word) => word.text);
 }
 
-/** Returns the text in the form for comparison: NFKC, without case and without marks on letters. */
-function fold(text: string): string {
-  if (isPlain(text)) return text.toLowerCase();
-  return (
-    text
-      .normalize('NFKC')
-      // Upper case first, so that ß becomes ss.
-      .toUpperCase()
-      .toLowerCase()
-      .normalize('NFD')
-      .replace(MARKS, '')
-      .replaceAll('ς', 'σ')
-      .normalize('NFC')
-  );
-}
-
-function charactersOf(run: string, runStart: number): Omit<Word, 'position'>[] {
+function charactersOf(run: string, runStart: number, cutting: Cutting): Omit<Word, 'position'>[] {
   const characters: Omit<Word, 'position'>[] = [];
   let start = runStart;
-  for (const original of run.match(CHARACTERS) ?? []) {
+  for (const original of run.match(cutting.characters) ?? []) {
     const end = start + original.length;
-    for (const text of fold(original)) characters.push({ text, start, end });
+    for (const text of cutting.fold(original)) if (IN_WORDS.test(text)) characters.push({ text, start, end });
     start = end;
   }
   return characters;
@@ -80,32 +75,48 @@ export function isOfPairs(word: string): boolean {
 /** Length at which longer words are cut. */
 const MAX_WORD = 64;
 
-/** Returns whether the text is plain ASCII. */
-export function isPlain(text: string): boolean {
-  return PLAIN.test(text);
-}
-
 /** The beginning of each word, up to `MAX_WORD` characters. */
 const PLAIN_WORDS = new RegExp(`(?<![a-z0-9])[a-z0-9]{1,${MAX_WORD}}`, 'g');
-const PLAIN = /^[\t\r\n\x20-\x7e]*$/;
-
-/**
- * Marks of Latin, Greek, Cyrillic, Hebrew and Arabic letters, which readers omit. Marks of other
- * scripts are vowels.
- */
-const MARKS =
-  /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]|[\u0591-\u05c7]|[\u0610-\u061a\u064b-\u065f]|\u0670|\ufe0e|\ufe0f/g;
 
 const NO_BLANKS = ['Han', 'Hiragana', 'Katakana', 'Hangul', 'Bopomofo', 'Thai', 'Lao', 'Khmer', 'Myanmar']
   .map((script) => `\\p{scx=${script}}`)
   .join('');
-/** Letters, digits and marks of these scripts. `scx` also has punctuation that they share. */
-const PAIRED = `(?=[\\p{L}\\p{M}\\p{Nl}ー])[${NO_BLANKS}]`;
-const RUNS = new RegExp(
-  `(?<pairs>(?:${PAIRED})(?:${PAIRED}|[\\u3099\\u309a])*)|(?<emoji>(?![\\p{L}\\p{N}])\\p{Extended_Pictographic})|(?:(?!${PAIRED})[\\p{L}\\p{N}\\p{M}])+`,
-  'gu',
-);
-/** A character with the marks that compose with it, such as a half-width kana's voice mark. */
-const CHARACTERS = /.[\u3099\u309a\uff9e\uff9f]*/gsu;
+/** Class of letters and marks of these scripts. `scx` also has punctuation that they share. */
+const PAIRED = `[[${NO_BLANKS}]&&[\\p{L}\\p{M}\\p{Nl}ー]]`;
+const IN_WORDS = /^[\p{L}\p{N}\p{M}]$/u;
 const PIECES = /[\p{L}\p{N}\p{M}]+/gu;
-const OF_PAIRS = new RegExp(`^(?:${PAIRED})`, 'u');
+const OF_PAIRS = new RegExp(`^${PAIRED}`, 'v');
+
+/**
+ * Returns the pattern of runs, in which `uncounted`, the inside of a class, belongs to any script.
+ */
+export function runsWith(uncounted: string): RegExp {
+  const paired = uncounted === '' ? PAIRED : `[${PAIRED}--[${uncounted}]]`;
+  const pairs = `${paired}[${paired}\\u3099\\u309a${uncounted}]*`;
+  const emoji = '[\\p{Extended_Pictographic}--[\\p{L}\\p{N}]]';
+  const letters = '\\p{L}\\p{N}\\p{M}';
+  const others = `[[${letters}]--${paired}][[${letters}${uncounted}]--${paired}]*`;
+  return new RegExp(`(?<pairs>${pairs})|(?<emoji>${emoji})|${others}`, 'gv');
+}
+
+// Letters of Hangul that compose to a syllable, also those of halfwidth and of compatibility.
+const LEADING = String.raw`[\u1100-\u115f\ua960-\ua97c\u3131-\u314e\uffa1-\uffbe]`;
+const VOWEL = String.raw`[\u1160-\u11a7\ud7b0-\ud7c6\u314f-\u3163\uffc2-\uffdc]`;
+const TRAILING = String.raw`[\u11a8-\u11ff\ud7cb-\ud7fb]`;
+const MARKS_OF_KANA = String.raw`[\u3099\u309a\uff9e\uff9f]`;
+/** What belongs to the character before it: a Burmese vowel composes too. */
+const FOLLOWING = [
+  `[${UNCOUNTED}]`,
+  `${VOWEL}(?<=${LEADING}[${UNCOUNTED}]*.)`,
+  `${TRAILING}(?<=(?:${VOWEL}|[\\uac00-\\ud7a3])[${UNCOUNTED}]*.)`,
+  MARKS_OF_KANA,
+  `\\u102e(?<=\\u1025[${UNCOUNTED}]*.)`,
+].join('|');
+const MAY_FOLLOW = `[[${UNCOUNTED}\\u102e]${VOWEL}${TRAILING}${MARKS_OF_KANA}]`;
+
+/** Cuts words by the present folding (FOLDING of the protocol). */
+const PRESENT: Cutting = {
+  fold,
+  runs: runsWith(UNCOUNTED),
+  characters: new RegExp(`.(?:(?=${MAY_FOLLOW})(?:${FOLLOWING}))*`, 'gsv'),
+};
