@@ -2,7 +2,8 @@ import { type Cutting, runsWith, wordsOf } from './words.ts';
 
 /**
  * Cuts words by folding 1, for entries that do not have the present one yet, and for nodes of the
- * version before, which search by these words alone. A version behind the next one may leave it out.
+ * version before, which search by these words alone. A version behind the next one may leave it
+ * out.
  */
 export const EARLIER: Cutting = {
   fold: (text) =>

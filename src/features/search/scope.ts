@@ -79,6 +79,7 @@ export const IS_READABLE = `c.account_id = $1 AND c.deleted_at IS NULL AND ($5::
 /** Up to this many conversations are looked up one by one, without reading other entries. */
 const FEW = 64;
 
+// An equal account would leave no order that makes Postgres read the index of earlier entries.
 const READ_SCOPE = statement<
   [actorId: string | null, before: string | null, after: string | null, accountId: string],
   Pick<Scope, 'now' | 'lower' | 'upper'> & { readonly own: readonly string[]; readonly has_earlier: boolean }
@@ -87,6 +88,6 @@ const READ_SCOPE = statement<
       least($2::timestamptz - interval '1 microsecond', now) AS upper, ARRAY(
         SELECT conversation_id FROM participants WHERE actor_id = $1 AND ${IS_MEMBER} LIMIT ${FEW + 1}
       ) AS own, (
-        SELECT folding FROM search_entries WHERE account_id = $4 AND ${IS_EARLIER} ORDER BY account_id LIMIT 1
-      ) IS NOT NULL AS has_earlier
+        SELECT account_id FROM search_entries WHERE account_id >= $4 AND ${IS_EARLIER} ORDER BY account_id LIMIT 1
+      ) IS NOT DISTINCT FROM $4 AS has_earlier
     FROM clock_timestamp() AS now`;

@@ -59,7 +59,7 @@ function partOf(table: FoldedTable): Part {
   const { name, columns } = table;
   const lock = statement<[], UnfoldedRow>(`lock-unfolded-${name}`)`
     SELECT id, ${columns.join(', ')} FROM ${name} WHERE ${isUnfolded(table)}
-    LIMIT ${PART} FOR NO KEY UPDATE SKIP LOCKED`;
+    ORDER BY account_id LIMIT ${PART} FOR NO KEY UPDATE SKIP LOCKED`;
   const write = statement<[ids: readonly string[], folded: readonly string[]]>(`write-folded-${name}`)`
     UPDATE ${name} t SET folded = n.folded FROM unnest($1::text[], $2::text[]) AS n(id, folded)
     WHERE t.id = n.id`;
@@ -79,7 +79,7 @@ function partOf(table: FoldedTable): Part {
 /** Rows of a part: some milliseconds. */
 const PART = 200;
 
-// The order makes Postgres read the index, of which the first row answers.
+// The order makes Postgres read the index of these rows, also where it believes that all are such.
 function hasUnfolded(table: FoldedTable): string {
   return `(SELECT account_id FROM ${table.name} WHERE ${isUnfolded(table)} ORDER BY account_id LIMIT 1) IS NOT NULL`;
 }
