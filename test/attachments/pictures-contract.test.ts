@@ -14,7 +14,7 @@ import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import ExifReader from 'exifreader';
 import { type Kysely, sql } from 'kysely';
 import t from 'tap';
-import { up } from '../../migrations/0057_picture_metadata.ts';
+import { up } from '../../migrations/0055_picture_metadata.ts';
 import { createAccount } from '../../src/core/accounts/account/accounts.ts';
 import { personWith } from '../accounts/fixture.ts';
 import { type CallOptions, callsAt, startTestApp } from '../support/app.ts';

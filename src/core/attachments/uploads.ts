@@ -1,8 +1,8 @@
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { newId } from '@parley/protocol/ids.ts';
 import { wireTime } from '@parley/protocol/json/canonical-json.ts';
-import { ATTACHABLE_HOURS, type UploadUrl } from '@parley/protocol/resources/upload.ts';
 import type { PictureMetadata } from '@parley/protocol/resources/account.ts';
+import { ATTACHABLE_HOURS, type UploadUrl } from '@parley/protocol/resources/upload.ts';
 import { kindOfUpload } from '@parley/protocol/resources/upload-kind.ts';
 import { type Insertable, type Selectable, sql } from 'kysely';
 import { type MoveColumns, moveOf, requireHere, requireUnmoved } from '../../api/access/account-moves.ts';

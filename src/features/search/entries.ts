@@ -129,7 +129,7 @@ const GIVEN = `json_to_recordset($1::json) AS n(id text, conversation_id text, a
       at timestamptz, terms tsvector)`;
 
 // An update of the words gives an entry the first folding, since a node of the version before names
-// none. A negative number says which one it is (migrations/0056).
+// none. A negative number says which one it is (migrations/0054).
 const WRITE_ENTRIES = statement<[entries: string]>('search-write-entries')`
     INSERT INTO search_entries AS e (id, conversation_id, account_id, at, terms, folding)
     SELECT n.*, ${FOLDING} FROM ${GIVEN}

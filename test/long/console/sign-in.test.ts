@@ -58,7 +58,9 @@ t.test('of two browsers with one invitation one is signed in', async (t) => {
   await Promise.all(pages.map((page) => page.getByRole('button', ACCEPT).click()));
   const outcomes = await Promise.all(
     pages.map(async (page) => {
-      const one = page.getByRole('link', { name }).or(page.getByText('This invitation was used, and it works once.'));
+      const one = page
+        .getByRole('link', { name })
+        .or(page.getByText('This invitation was used, and it works once.'));
       await one.waitFor();
       return (await page.getByRole('link', { name }).count()) === 1 ? 'in' : 'out';
     }),

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-export const usableFrom = '0050_search_without_blocks';
+export const usableFrom = '0048_incomplete';
 
 /**
  * mails.protection: `signed` or `encrypted` for mail that came in by S/MIME or PGP. A row that a
