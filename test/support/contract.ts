@@ -26,7 +26,8 @@ export interface WireAnswer {
  * version, or an error that is not in the table fails the test that made the request.
  */
 export class Contract {
-  static #ofProcess: Promise<Contract> | undefined;
+  /** By the tag of the document: the greatest upload depends on the store. */
+  static readonly #byTag = new Map<string, Contract>();
 
   readonly #operations: readonly Operation[];
   // Most schemas are used only a few times, so fast compilation matters more than fast validation.
@@ -39,12 +40,18 @@ export class Contract {
   /** Keyed by the text of the schema: all refusals share one. */
   readonly #checks = new Map<string, ValidateFunction>();
 
-  /** Returns the contract, read once because all servers of a process run the same code. */
-  static of(baseUrl: string): Promise<Contract> {
-    Contract.#ofProcess ??= fetch(`${baseUrl}/v1/openapi.json`)
-      .then((response) => response.json())
-      .then((document) => new Contract(document as OpenApi));
-    return Contract.#ofProcess;
+  /** Returns the contract of a server. Servers of a process that publish the same share it. */
+  static async of(baseUrl: string): Promise<Contract> {
+    const response = await fetch(`${baseUrl}/v1/openapi.json`);
+    const tag = response.headers.get('etag') ?? '';
+    const known = Contract.#byTag.get(tag);
+    if (known !== undefined) {
+      await response.body?.cancel();
+      return known;
+    }
+    const contract = new Contract((await response.json()) as OpenApi);
+    Contract.#byTag.set(tag, contract);
+    return contract;
   }
 
   constructor({ paths, components }: OpenApi) {
