@@ -279,6 +279,7 @@ const BY_ID =
 const OWN = 'It names the caller’s own notification, which the list shows.';
 const RUN =
   'A run names its conversation, and only readers of that see it (test/agents/runs-contract.test.ts).';
+const COMPLAINTS = 'It is about an address, for those who read customers, and has the id of a case alone.';
 const WEBHOOKS =
   'It is for those that may have every event of the account sent, with include_direct where they want it.';
 
@@ -318,6 +319,9 @@ const ENDPOINTS: Readonly<Record<string, Way | string>> = {
   create_notifications: 'They are about no message.',
   mark_all_conversations_read: 'It answers with the summary, which has an endpoint of its own.',
   list_account_audit: 'It is for admins, and names all conversations of the account.',
+  list_email_complaints: COMPLAINTS,
+  get_email_complaint: COMPLAINTS,
+  delete_email_complaint: COMPLAINTS,
   trigger_agent_run: RUN,
   list_agent_runs: RUN,
   list_runs: RUN,

@@ -47,8 +47,9 @@ export interface UnfoldedRows {
 
 /** Returns the reader of a table's rows that are not folded. */
 export function unfoldedRows(table: FoldedTable): UnfoldedRows {
-  const read = statement<[accountId: string], UnfoldedRow>(`read-unfolded-${table.name}`)`
-    SELECT id, ${table.columns.join(', ')} FROM ${table.name}
+  const { name, columns } = table;
+  const read = statement<[accountId: string], UnfoldedRow>(`read-unfolded-${name}`)`
+    SELECT id, ${columns.join(', ')} FROM ${name}
     WHERE account_id = $1 AND ${isUnfolded(table)} LIMIT ${MAX_UNFOLDED}`;
   return {
     async find(db, accountId, words) {
