@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-export const usableFrom = '0048_incomplete';
+export const usableFrom = '0036_search_entries';
 
 /**
  * mails.protection: `signed` or `encrypted` for mail that came in by S/MIME or PGP. A row that a

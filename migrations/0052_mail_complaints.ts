@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-export const usableFrom = '0048_incomplete';
+export const usableFrom = '0036_search_entries';
 
 /**
  * mail_complaints: addresses whose owner has complained about a mail of the account, so that no

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-export const usableFrom = '0048_incomplete';
+export const usableFrom = '0036_search_entries';
 
 /**
  * The words by which `q` of lists finds a row, in the form for comparison. Null: not folded yet,

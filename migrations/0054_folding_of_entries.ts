@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-export const usableFrom = '0048_incomplete';
+export const usableFrom = '0036_search_entries';
 
 /**
  * Entries of the search have the number of the folding of their words. Those that are there, and
