@@ -488,7 +488,12 @@ t.test('what a role does not permit is not offered', async (t) => {
   await vera.getByRole('heading', { level: 1, name: 'Grace Hopper' }).waitFor();
   t.equal(await vera.getByRole('button', { name: /Edit|Deactivate|Erase|Export|End/ }).count(), 0);
   const nav = vera.getByRole('navigation', { name: 'Administration' });
-  t.strictSame(await nav.getByRole('link').allTextContents(), ['People', 'Groups', 'Customers']);
+  t.strictSame(await nav.getByRole('link').allTextContents(), [
+    'People',
+    'Groups',
+    'Customers',
+    'Mail complaints',
+  ]);
   await vera.close();
 });
 
@@ -504,6 +509,7 @@ t.test('no section has a serious finding, in either theme', async (t) => {
     'groups',
     'groups/new',
     'customers',
+    'complaints',
     'api-keys',
     'api-keys/new',
     'identity-providers',

@@ -150,19 +150,19 @@ t.test('shortcuts write Markdown, which a preview shows, and emoji are picked', 
   await page.getByRole('searchbox', { name: 'Search emoji' }).fill('tada');
   await page.getByRole('button', { name: 'party popper' }).waitFor();
   await page.keyboard.press('Enter');
-  await until(async () => (await field.inputValue()) === '_strong_🎉');
+  await until(async () => (await field.inputValue()) === '*strong*🎉');
   t.ok(await field.evaluate(inPage('return element === document.activeElement')));
   const shown = [
     '[draft]: https://example.com/q3',
     '[x]: y',
     'https://x.example',
     '#',
-    'See 1.',
+    'See [1].',
     '|1|2|3|',
     'Hello world\nx = 1',
   ];
   await field.fill(
-    '_strong_\n\n[draft]: https://example.com/q3\n\n[x]: y\n\n[](https://x.example)\n\n#\n\nSee [1].\n\n' +
+    '*strong*\n\n[draft]: https://example.com/q3\n\n[x]: y\n\n[](https://x.example)\n\n#\n\nSee [1].\n\n' +
       '[1]: https://one.example "One"\n\n|a|b|\n|-|-|\n|1|2|3|\n\n``` Hello world\nx = 1\n```',
   );
   await page.getByRole('button', { name: 'Preview' }).click();
