@@ -42,8 +42,8 @@ export class MimeSplitter {
   /** Whether anything is skipped or missing. */
   isDamaged = false;
   /** Undecided bytes, at the start of the memory that every piece is read into. */
-  #memory: Buffer;
-  #rest: Buffer;
+  #memory: Buffer = Buffer.alloc(0);
+  #rest: Buffer = this.#memory;
   /** The header that is being read, or null while a body is read. */
   #header: { readonly parent: MimePart | null; bytes: Buffer[]; size: number } | null;
   /** The part to which the bytes belong, or null if they are skipped. */
@@ -57,8 +57,6 @@ export class MimeSplitter {
   #unseen = 0;
 
   constructor(parent: MimePart | null = null, count: { parts: number } = { parts: 0 }) {
-    this.#memory = Buffer.alloc(parent === null ? MEMORY_BYTES : 0);
-    this.#rest = this.#memory.subarray(0, 0);
     this.#header = { parent, bytes: [], size: 0 };
     this.#count = count;
   }
@@ -251,8 +249,6 @@ export class MimeSplitter {
   }
 }
 
-/** Larger than a piece of a file plus the longest rest. */
-const MEMORY_BYTES = 160 * 1024;
 const [LF, CR, DASH] = [0x0a, 0x0d, 0x2d];
 const MAX_BOUNDARY_LINE = 2 * MIME_LIMITS.boundaryCharacters;
 const LINE_OF_DASHES = Buffer.from('\n--');

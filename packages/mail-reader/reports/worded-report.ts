@@ -15,9 +15,10 @@ export function wordedRecipients(header: Header, text: string): ReportedRecipien
   const report = text.slice(0, returnedAt(text));
   const beginning = report.slice(0, OPENING_CHARACTERS);
   const opening = `${header.text('subject') ?? ''}\n${beginning}`;
-  const isDelay = DELAYED.test(opening);
+  const folded = opening.toLowerCase();
+  const isDelay = DELAYED.test(folded);
   const failed = header.mailboxes('x-failed-recipients');
-  if (!isDelay && failed.length === 0 && !FAILED.test(opening)) return [];
+  if (!isDelay && failed.length === 0 && !FAILED.test(folded)) return [];
   const action = isDelay ? 'delayed' : 'failed';
   const named = namedIn(report, AT_START) ?? namedIn(withoutOwn(header, beginning), ANYWHERE);
   const others = failed.length > 0 ? failed.map(({ address }) => address) : [null];
@@ -86,8 +87,10 @@ const AT_START = /^[\s*>-]*[<"]?([^\s<>:,;"]{1,250}@[^\s<>:,;"@]{1,250}?)[>"]?[:
 /** The first address of a line. */
 const ANYWHERE = /(?:^|[\s<"(:;,])([^\s<>:,;"()]{1,250}@[^\s<>:,;"()@]{1,250}?)(?:[\s<>:,;")\]].*)?$/;
 
-const FAILED = patternOf(REPORT_WORDS.failed, 'iu');
-const DELAYED = patternOf(REPORT_WORDS.delayed, 'iu');
+// The first two look at every mail, in lower case: comparing without regard to case by Unicode's
+// rules takes 95 µs for 3,000 characters, this takes 3.
+const FAILED = patternOf(REPORT_WORDS.failed, 'u');
+const DELAYED = patternOf(REPORT_WORDS.delayed, 'u');
 const RETURNED = patternOf(REPORT_WORDS.returned, 'imu');
 
 function patternOf(words: readonly RegExp[], flags: string): RegExp {

@@ -19,6 +19,12 @@ export function attributionOf(text: string): Attribution {
   return hasTime ? 'sure' : 'likely';
 }
 
+/** Returns whether the last character of a line permits it to be the end of an attribution. */
+export function canEndAttribution(line: string): boolean {
+  const last = line.trimEnd().at(-1) ?? '';
+  return last > '~' || ':*-'.includes(last);
+}
+
 /** A part of a date, such as `3.11.`, is none. */
 export const TIME_OF_DAY = /(?<![\d.])\d{1,2} ?[:.h時时点點시] ?\d{2}(?![\d.])/;
 

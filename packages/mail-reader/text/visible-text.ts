@@ -1,4 +1,4 @@
-import { attributionOf, MAX_ATTRIBUTION_LINES } from './attribution.ts';
+import { attributionOf, canEndAttribution, MAX_ATTRIBUTION_LINES } from './attribution.ts';
 import { isDeviceLine } from './device-line.ts';
 import { isForwardMark, isMailHead, isOriginalMark, MAX_HEAD_LINES } from './mail-head.ts';
 
@@ -49,7 +49,9 @@ function ruleAbove(lines: readonly string[], index: number): number {
 /** Without quote marks below, only a sure attribution ends the text. */
 function isAttributionOfUnmarked(lines: readonly string[], index: number): boolean {
   for (let end = index + 1; end <= index + MAX_ATTRIBUTION_LINES && end <= lines.length; end += 1) {
-    if ((lines[end - 1] ?? '').trim() === '') return false;
+    const last = lines[end - 1] ?? '';
+    if (last.trim() === '') return false;
+    if (!canEndAttribution(last)) continue;
     if (attributionOf(lines.slice(index, end).join(' ')) !== 'sure') continue;
     // It may begin on the next line, below a short line of the person.
     if (attributionOf(lines.slice(index + 1, end).join(' ')) !== 'none') return false;
