@@ -4,6 +4,7 @@ import { RolePermissions } from './administration/parts/role-permissions.tsx';
 import { type Item, isStatus, type Section, type SectionGroup } from './administration/section.ts';
 import { AGENT_SECTIONS } from './agents/sections.ts';
 import { COMPLIANCE_SECTIONS } from './compliance/sections.ts';
+import { CUSTOMER_CARD_SECTIONS } from './customer-cards/sections.ts';
 import { IDENTITY_SECTIONS } from './identity/sections.ts';
 import { IMPORT_SECTIONS } from './import/sections.ts';
 import { WEBHOOK_SECTIONS } from './webhooks/sections.ts';
@@ -248,6 +249,7 @@ const SECTION_GROUPS: readonly SectionGroup[] = [
       ...CHANNELS, // One entry a line.
       ...WIDGET_SECTIONS,
       ...WEBHOOK_SECTIONS,
+      ...CUSTOMER_CARD_SECTIONS,
     ],
   },
   {
