@@ -420,6 +420,8 @@ const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
   ],
   'packages/console/mail/mail-parts.tsx': ['mail.source_url'],
   'packages/console/details/customers.tsx': [`\`mailto:\${address}\``],
+  // The server takes https addresses alone (src/features/customer-cards/answer.ts).
+  'packages/console/details/card.tsx': ['url'],
   'packages/console/details/files.tsx': ['url'],
   'packages/console/runs/artifact-link.tsx': ['artifact.url'],
   'packages/console/session/sign-in.tsx': ['beginAt(id)'],

@@ -1,5 +1,6 @@
 import { Administration } from './administration/administration.tsx';
 import { AuditHead } from './administration/parts/audit-head.tsx';
+import { CustomerCases } from './administration/parts/customer-cases.tsx';
 import { RolePermissions } from './administration/parts/role-permissions.tsx';
 import { type Item, isStatus, type Section, type SectionGroup } from './administration/section.ts';
 import { AGENT_SECTIONS } from './agents/sections.ts';
@@ -119,7 +120,8 @@ const PEOPLE: readonly Section[] = [
     get: 'get_customer',
     update: 'update_customer',
     columns: ['name', 'email', 'status', 'created_at'],
-    omit: ['avatar_url'],
+    omit: ['id', 'avatar_url'],
+    More: CustomerCases,
     actions: [
       {
         label: 'Block',
