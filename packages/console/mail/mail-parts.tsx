@@ -38,13 +38,13 @@ export function MailParts({ message, conversationId, children }: MailPartsProps)
   const before = useMailBefore(conversationId, id);
   const subject = newSubject(before, mail?.subject ?? message.subject);
   return (
-    <>
-      <div ref={box} class="mail-parts">
+    <div ref={box} class="mail-parts">
+      <div class="mail-head">
         {subject !== null && <p class="mail-subject">{subject}</p>}
         {mail !== null && <Ways mail={mail} isSame={before !== undefined && hasSameWays(before, message)} />}
       </div>
       {children}
-      <div class="mail-parts">
+      <div class="mail-foot">
         {status && <Delivery status={status} mail={mail} message={message} onChange={set} />}
         {mail !== null && mail.html !== null && (
           <MailHtml html={mail.html} files={(message.attachments ?? []).map(({ url }) => url)} />
@@ -56,7 +56,7 @@ export function MailParts({ message, conversationId, children }: MailPartsProps)
           </a>
         )}
       </div>
-    </>
+    </div>
   );
 }
 

@@ -57,7 +57,10 @@ t.test('who it is, the other cases, and what the application says', async (t) =>
   await pane.getByText('Your application answered').waitFor({ state: 'detached' });
   await past.waitFor();
   await pane.getByRole('link', { name: 'Cleo' }).click();
-  await page.getByRole('region', { name: 'Cases' }).getByRole('link', { name: /Lost parcel/ }).click();
+  await page
+    .getByRole('region', { name: 'Cases' })
+    .getByRole('link', { name: /Lost parcel/ })
+    .click();
   await page.getByRole('heading', { level: 1, name: 'Lost parcel' }).waitFor();
   await page.close();
 });
