@@ -1,9 +1,11 @@
 import { Administration } from './administration/administration.tsx';
 import { AuditHead } from './administration/parts/audit-head.tsx';
+import { CustomerCases } from './administration/parts/customer-cases.tsx';
 import { RolePermissions } from './administration/parts/role-permissions.tsx';
 import { type Item, isStatus, type Section, type SectionGroup } from './administration/section.ts';
 import { AGENT_SECTIONS } from './agents/sections.ts';
 import { COMPLIANCE_SECTIONS } from './compliance/sections.ts';
+import { CUSTOMER_CARD_SECTIONS } from './customer-cards/sections.ts';
 import { IDENTITY_SECTIONS } from './identity/sections.ts';
 import { IMPORT_SECTIONS } from './import/sections.ts';
 import { WEBHOOK_SECTIONS } from './webhooks/sections.ts';
@@ -118,7 +120,8 @@ const PEOPLE: readonly Section[] = [
     get: 'get_customer',
     update: 'update_customer',
     columns: ['name', 'email', 'status', 'created_at'],
-    omit: ['avatar_url'],
+    omit: ['id', 'avatar_url'],
+    More: CustomerCases,
     actions: [
       {
         label: 'Block',
@@ -248,6 +251,7 @@ const SECTION_GROUPS: readonly SectionGroup[] = [
       ...CHANNELS, // One entry a line.
       ...WIDGET_SECTIONS,
       ...WEBHOOK_SECTIONS,
+      ...CUSTOMER_CARD_SECTIONS,
     ],
   },
   {

@@ -90,6 +90,7 @@ const NOT_EXPORTED: Readonly<Record<string, string>> = {
   audit_handovers: 'keys and hashes',
   compliance_jobs: 'what admins asked for',
   conversation_activity: 'made of messages',
+  customer_card_sources: BY_ADMINS,
   digests: IDS,
   entities: BY_ADMINS,
   group_members: BY_ADMINS,

@@ -327,6 +327,10 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
   refresh_token: 'none',
   register: 'none',
   set_retention_policy: 'none',
+  set_customer_card_source: [
+    [{ url: 'http://10.0.0.1' }, '422 validation_failed url'],
+    [{ url: 'shop' }, '400 invalid_format url'],
+  ],
 };
 
 t.test('each rule of a body is checked before the resource', async (t) => {

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { newId } from '@parley/protocol/ids.ts';
 import { pino } from 'pino';
 import t from 'tap';
-import { signatureOf } from '../../src/features/webhooks/attempt.ts';
+import { signatureOf } from '../../src/core/events/receiver-signature.ts';
 import type { DeliveryRow, FirstTry } from '../../src/features/webhooks/delivery.ts';
 import { removeOld } from '../../src/features/webhooks/removal.ts';
 import { WEBHOOK_TIMES } from '../../src/features/webhooks/times.ts';

@@ -11,7 +11,7 @@ import { useSignedIn } from '../session/session-context.tsx';
 import { ActionButton } from './action-button.tsx';
 import { filled, type Operation } from './api-document.ts';
 import { Heading } from './heading.tsx';
-import { including, titleOf, usePage } from './page.ts';
+import { including, secretOf, titleOf, usePage } from './page.ts';
 import { PartView } from './part-view.tsx';
 import { type Item, isUnderWay, type Read } from './section.ts';
 import { useAdministration } from './use-administration.ts';
@@ -85,10 +85,10 @@ function LoadedItem({ operation, id }: ItemPageProps & { readonly operation: Ope
           id={id}
           update={update}
           item={item}
-          onDone={(isSaved) => {
+          onDone={(saved) => {
             setEditing(false);
-            if (!isSaved) return;
-            show('The changes are saved.');
+            if (saved === undefined) return;
+            show('The changes are saved.', { secret: secretOf(saved, section.secret), of: title });
             void reload();
           }}
         />
@@ -108,7 +108,8 @@ function LoadedItem({ operation, id }: ItemPageProps & { readonly operation: Ope
 interface EditFormProps extends ItemPageProps {
   readonly update: Operation;
   readonly item: Item;
-  readonly onDone: (isSaved: boolean) => void;
+  /** With the answer, or without one if nothing was saved. */
+  readonly onDone: (saved?: Item) => void;
 }
 
 function EditForm({ id, update, item, onDone }: EditFormProps) {
@@ -117,8 +118,8 @@ function EditForm({ id, update, item, onDone }: EditFormProps) {
   const [asked, setAsked] = useState<{ readonly body: object; readonly meaning: string }>();
   const shape = useMemo(() => shapeOf(update.body ?? {}, api.resolve), [update, api]);
   const save = async (body: object) => {
-    if (update.method !== 'PATCH' || Object.keys(body).length > 0) await call(update, { ids: [id], body });
-    onDone(true);
+    const isNothing = update.method === 'PATCH' && Object.keys(body).length === 0;
+    onDone(isNothing ? item : ((await call(update, { ids: [id], body })) as Item));
   };
   const read: Read = async (name, values) => {
     const operation = offered(name);
@@ -138,7 +139,7 @@ function EditForm({ id, update, item, onDone }: EditFormProps) {
         sendsChanges={update.method === 'PATCH'}
         submitLabel="Save"
         special={special}
-        onCancel={() => onDone(false)}
+        onCancel={() => onDone()}
         onSubmit={submit}
       />
       {asked !== undefined && (

@@ -50,14 +50,18 @@ interface FactProps {
   readonly mayEdit: boolean;
 }
 
-function Title({ conversation: { id, title }, mayEdit }: FactProps) {
+function Title({ conversation: { id, title, audience }, mayEdit }: FactProps) {
+  const isCase = audience === 'customer';
   const { conversations } = useSignedIn().client;
   const [text, setText] = useState<string | null>(null);
   const { isBusy, problem, run } = useAction();
   if (text === null) {
     return (
       <div class="field-line about-title">
-        <p>{title ?? 'Untitled'}</p>
+        <p>
+          {title ?? 'Untitled'}
+          {isCase && <small class="about-public">{CUSTOMERS_SEE}</small>}
+        </p>
         {mayEdit && (
           <IconButton icon={Pencil} label="Change the title" onClick={() => setText(title ?? '')} />
         )}
@@ -72,6 +76,7 @@ function Title({ conversation: { id, title }, mayEdit }: FactProps) {
     <form class="field-line about-title" onSubmit={submit}>
       <input
         aria-label="Title"
+        aria-describedby={isCase ? 'about-public' : undefined}
         // The person has just asked to change it.
         ref={(element) => element?.focus()}
         maxLength={255}
@@ -85,10 +90,17 @@ function Title({ conversation: { id, title }, mayEdit }: FactProps) {
         Save
       </Button>
       <Button onClick={() => setText(null)}>Cancel</Button>
+      {isCase && (
+        <small id="about-public" class="about-public">
+          {CUSTOMERS_SEE}
+        </small>
+      )}
       <Problem text={problem} />
     </form>
   );
 }
+
+const CUSTOMERS_SEE = 'Customers see this title.';
 
 function Assignee({ conversation, mayEdit }: FactProps) {
   const { client } = useSignedIn();

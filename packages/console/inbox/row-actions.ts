@@ -205,7 +205,7 @@ function timeItems(open: string, act: (until: Date | null) => void): MenuItem[] 
   ];
 }
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: '2-digit', minute: '2-digit' });
+const CLOCK = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric', minute: '2-digit' });
 
 function run(change: Promise<object>): void {
   change.catch(notifyFailure);

@@ -120,18 +120,19 @@ function Row(props: MessageRowProps) {
       <div class="message-main">
         {!continues && <MessageHead message={message} look={look} name={name} author={author} />}
         {!isInThread && <MessageQuote message={message} />}
-        {mode === 'editing' && isSent ? (
-          <MessageEdit
-            conversationId={conversationId}
-            message={message}
-            onEnd={done}
-            onSave={(change) => live?.edit(message.id, change)}
-          />
-        ) : (
-          <MessageBody message={message} />
-        )}
-        <MessageAttachments message={message} />
-        <MessageParts message={message} />
+        <MessageParts message={message}>
+          {mode === 'editing' && isSent ? (
+            <MessageEdit
+              conversationId={conversationId}
+              message={message}
+              onEnd={done}
+              onSave={(change) => live?.edit(message.id, change)}
+            />
+          ) : (
+            <MessageBody message={message} />
+          )}
+          <MessageAttachments message={message} />
+        </MessageParts>
         <Marks message={message} isPinned={isThere && pinnedIds.has(message.id)} />
         {isThere && <MessageReactions message={message} />}
         {isThere && !isInThread && <MessageThread message={message} />}

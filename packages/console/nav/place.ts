@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'preact/compat';
+import { keepDetails } from './staying-pane.ts';
 
 /** The content of the main part. */
 export type Main =
@@ -104,6 +105,8 @@ function decoded(segment: string): string {
   }
 }
 
+const DETAILS: Pane = { shows: 'details' };
+
 let shown: { readonly href: string; readonly place: Place } | undefined;
 
 function currentPlace(): Place {
@@ -141,9 +144,14 @@ export function go(place: Place, { replace = false } = {}): void {
   announce();
 }
 
-/** Shows a pane beside the main part, or none. */
+/**
+ * Shows a pane beside the main part, or none. Details stay open for the conversations after this
+ * one, until they are closed (`staying-pane.ts`).
+ */
 export function showPane(pane: Pane | null): void {
-  const { main } = currentPlace();
+  const { main, pane: before } = currentPlace();
+  const isOfDetails = (pane ?? before ?? DETAILS).shows === 'details';
+  if (isOfDetails) keepDetails(pane !== null);
   go(pane === null ? { main } : { main, pane });
 }
 

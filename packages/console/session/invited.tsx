@@ -21,7 +21,7 @@ export function Invited({ secret, onSession, onOther }: InvitedProps) {
     <main class="sign-in">
       <h1>You are invited to Parley</h1>
       {problem === '' ? (
-        <p>Your invitation signs you in in this browser. It works once.</p>
+        <p>Your invitation signs this browser in. It works once.</p>
       ) : (
         <Problem text={problem} />
       )}

@@ -4,7 +4,8 @@ import { ArrowLeft } from 'lucide';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { NewConversation } from '../inbox/new-conversation.tsx';
 import { Link } from '../nav/link.tsx';
-import { go, type Main, usePlace } from '../nav/place.ts';
+import { go, type Main, type Pane, usePlace } from '../nav/place.ts';
+import { keepDetailsOf, useStayingDetails } from '../nav/staying-pane.ts';
 import { NotificationsPage } from '../notifications/notifications-page.tsx';
 import { Palette } from '../search/palette.tsx';
 import { SearchPage } from '../search/search-page.tsx';
@@ -22,12 +23,17 @@ import { useGlobalKeys } from './shortcuts.ts';
 import { SideBar } from './side-bar.tsx';
 import { SidePane } from './side-pane.tsx';
 
+const DETAILS: Pane = { shows: 'details' };
+
 type OpenDialog = 'palette' | 'new' | 'help';
 
 /** The frame of the console: the side bar, the main part, and the pane beside it. */
 export function Shell() {
-  const { main, pane } = usePlace();
+  const { main, pane: asked } = usePlace();
   const { me, can } = useSignedIn();
+  keepDetailsOf(me.actor.id);
+  const stays = useStayingDetails();
+  const pane = asked ?? (stays ? DETAILS : undefined);
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const close = () => setDialog(null);
   const hasPane = main.at === 'conversation' && pane !== undefined;
@@ -60,7 +66,9 @@ export function Shell() {
         </Link>
         <MainPart main={main} />
       </main>
-      {main.at === 'conversation' && pane !== undefined && <SidePane conversationId={main.id} pane={pane} />}
+      {main.at === 'conversation' && pane !== undefined && (
+        <SidePane conversationId={main.id} pane={pane} isAsked={asked !== undefined} />
+      )}
       <Notices />
       {dialog === 'palette' && <Palette onClose={close} />}
       {dialog === 'new' && <NewConversation onClose={close} />}
@@ -100,9 +108,9 @@ function MainPart({ main }: { readonly main: Main }) {
     case 'settings':
       return <SettingsPage />;
     case 'administration':
-      return <Loaded load={administration} />;
+      return <Loaded load={administration} of={NOTHING} />;
     case 'installation':
-      return <Loaded load={installation} />;
+      return <Loaded load={installation} of={NOTHING} />;
     case 'home':
       return (
         <div class="shell-empty">
@@ -112,5 +120,6 @@ function MainPart({ main }: { readonly main: Main }) {
   }
 }
 
+const NOTHING = {};
 const administration = async () => (await import('../sections.tsx')).AdministrationPage;
 const installation = async () => (await import('../installation/installation.tsx')).Installation;

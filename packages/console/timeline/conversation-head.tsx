@@ -14,6 +14,7 @@ export function ConversationHead({ conversationId }: { readonly conversationId: 
   const members = conversation?.participants?.length ?? 0;
   const showDetails = () => showPane({ shows: 'details' });
   const lane = conversation?.workflow_status;
+  const isShown = conversation?.audience === 'customer' && conversation.title !== null;
   return (
     <header class="conversation-head">
       {name !== '' && (
@@ -25,12 +26,17 @@ export function ConversationHead({ conversationId }: { readonly conversationId: 
         />
       )}
       <div class="conversation-title">
-        <h1 title={name}>{name}</h1>
+        <h1 title={isShown ? `${name} (customers see this title)` : name}>{name}</h1>
         {lane && <span class="message-tag">{LANES[lane]}</span>}
         {conversation?.legal_hold === 'held' && <span class="message-tag">Legal hold</span>}
       </div>
       {pins.length > 0 && (
-        <Button look="plain" icon={Pin} aria-label={`${pins.length} pinned messages`} onClick={showDetails}>
+        <Button
+          look="plain"
+          icon={Pin}
+          aria-label={pins.length === 1 ? '1 pinned message' : `${pins.length} pinned messages`}
+          onClick={showDetails}
+        >
           {pins.length}
         </Button>
       )}

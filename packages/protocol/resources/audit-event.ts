@@ -85,6 +85,8 @@ export const AUDIT_ACTIONS = [
   'account.registered',
   'account.handed_over',
   'account.updated',
+  'customer_card_source.updated',
+  'customer_card_source.secret_rotated',
 ] as const;
 
 /** The actions that callers of an older version cannot name in a filter. */
@@ -112,6 +114,8 @@ export const AUDIT_ACTIONS_SINCE: MembersSince<(typeof AUDIT_ACTIONS)[number]> =
   'visitor.claimed': '1.3.harbor',
   'account.handed_over': '1.4.harbor-preview.1',
   'account.updated': '1.4.harbor-preview.1',
+  'customer_card_source.updated': '1.4.harbor-preview.1',
+  'customer_card_source.secret_rotated': '1.4.harbor-preview.1',
   'email.complained': '1.4.harbor-preview.1',
   'email.complaint_lifted': '1.4.harbor-preview.1',
 };

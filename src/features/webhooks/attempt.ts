@@ -1,6 +1,6 @@
-import { createHmac } from 'node:crypto';
 import type { DeliveryError } from '@parley/protocol/resources/webhook-delivery.ts';
 import { childTrace, formatTraceparent, parseTraceparent } from '@parley/protocol/traceparent.ts';
+import { signatureHeaders } from '../../core/events/receiver-signature.ts';
 import type { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { type OutboundCondition, OutboundError } from '../../platform/outbound/outbound-url.ts';
 import type { Delivery, Outcome, Receiver } from './delivery.ts';
@@ -22,9 +22,7 @@ export async function attempt(
   const timestamp = Math.floor(Date.now() / 1_000);
   const headers: Record<string, string> = {
     'Content-Type': 'application/json',
-    'webhook-id': delivery.event_id,
-    'webhook-timestamp': String(timestamp),
-    'webhook-signature': signatureOf(to, { id: delivery.event_id, timestamp, body }),
+    ...signatureHeaders(to, { id: delivery.event_id, timestamp, body }),
     'Service-Version': to.version,
   };
   const trace = delivery.trace === null ? undefined : parseTraceparent(delivery.trace);
@@ -46,35 +44,6 @@ export async function attempt(
     const isRefused = error.condition === 'insufficient_permissions';
     return { result: 'failed', error: CONDITIONS[error.condition], statusCode: null, ms, isRefused };
   }
-}
-
-interface Signed {
-  /** The id of the event: the same for every try. */
-  readonly id: string;
-  /** Seconds since 1970. */
-  readonly timestamp: number;
-  readonly body: string;
-}
-
-/**
- * Returns the header `webhook-signature` of Standard Webhooks. After a rotation it has a signature
- * for each of the two secrets, separated by a space.
- */
-export function signatureOf(
-  {
-    secret,
-    previous_secret: previous,
-    previous_secret_until: until,
-  }: Pick<Receiver, 'secret' | 'previous_secret' | 'previous_secret_until'>,
-  signed: Signed,
-): string {
-  const newest = sign(secret, signed);
-  if (previous === null || until === null || Date.parse(until) <= signed.timestamp * 1_000) return newest;
-  return `${newest} ${sign(previous, signed)}`;
-}
-
-function sign(secret: Buffer, { id, timestamp, body }: Signed): string {
-  return `v1,${createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
 }
 
 /** Returns the body. `data` is JSON; everything else is our own text, which needs no escaping. */
