@@ -1,0 +1,74 @@
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import { Button } from '@parley/ui/elements/button.tsx';
+import { shortTimeOf } from '@parley/ui/text/time.ts';
+import { SendHorizontal } from 'lucide';
+import { useEffect, useRef } from 'preact/hooks';
+import type { WidgetTexts } from '../texts/texts.ts';
+import { lineOf } from './message-line.ts';
+
+export interface HomeProps {
+  readonly texts: WidgetTexts;
+  readonly greeting: string;
+  readonly teamName: string;
+  readonly conversations: readonly Conversation[];
+  readonly onOpen: (id: string) => void;
+  readonly onNew: () => void;
+}
+
+/** The beginning of a visitor that has been here before: a new conversation, and those before. */
+export function Home({ texts, greeting, teamName, conversations, onOpen, onNew }: HomeProps) {
+  const home = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // The button that led here is gone.
+    if (document.hasFocus() && document.activeElement === document.body)
+      home.current!.querySelector<HTMLElement>('.home-new')?.focus();
+  }, []);
+  return (
+    <div ref={home} class="home">
+      <section class="home-card home-begin">
+        <p dir="auto">{greeting}</p>
+        <Button look="primary" icon={SendHorizontal} class="home-new" onClick={onNew}>
+          {texts.again}
+        </Button>
+      </section>
+      <section class="home-card">
+        <h2>{texts.earlier}</h2>
+        <ul class="cases">
+          {conversations.map((conversation) => (
+            <li key={conversation.id}>
+              <Case conversation={conversation} texts={texts} teamName={teamName} onOpen={onOpen} />
+            </li>
+          ))}
+        </ul>
+      </section>
+    </div>
+  );
+}
+
+type CaseProps = Pick<HomeProps, 'texts' | 'teamName' | 'onOpen'> & { readonly conversation: Conversation };
+
+function Case({ conversation, texts, teamName, onOpen }: CaseProps) {
+  const { id, title, unread, last_message: last, activity_at, created_at } = conversation;
+  const time = activity_at ?? created_at;
+  const author = last?.sender?.type === 'user' ? texts.you : teamName;
+  const words = last && lineOf(last, texts);
+  return (
+    <button type="button" class="case" data-unread={unread > 0} onClick={() => onOpen(id)}>
+      <span class="case-words" dir="auto">
+        {title ?? (words || texts.untitled)}
+      </span>
+      <time class="case-time" dateTime={time}>
+        {shortTimeOf(time)}
+      </time>
+      <span class="case-last" dir="auto">
+        {title !== null && words ? `${author}: ${words}` : author}
+      </span>
+      {unread > 0 && (
+        <span class="case-unread">
+          <span aria-hidden="true">{unread}</span>
+          <span class="hidden-visually">{texts.unread(unread)}</span>
+        </span>
+      )}
+    </button>
+  );
+}
