@@ -201,6 +201,7 @@ function message(fields: Partial<MessageRow>): MessageRow {
     metadata: null,
     imported: null,
     incomplete: null,
+    event: null,
     ...fields,
   };
 }

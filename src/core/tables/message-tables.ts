@@ -4,6 +4,7 @@ import type {
   Channel,
   MessageKind,
   MessageStatus,
+  StatedEvent,
   Visibility,
 } from '@parley/protocol/resources/chat-message.ts';
 import type { SentEmailStatus } from '@parley/protocol/resources/email.ts';
@@ -62,6 +63,8 @@ interface MessageTables {
     /** Null for a message that was sent here. */
     imported: ColumnType<ImportMark | null, string | null | undefined, never>;
     incomplete: IncompleteReason | null;
+    /** Null unless the message states an event that has a type. */
+    event: ColumnType<StatedEvent | null, StatedEvent | null | undefined, never>;
   };
 
   attachments: {

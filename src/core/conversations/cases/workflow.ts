@@ -51,8 +51,9 @@ export async function moveWorkflow(
     account_id: accountId,
     conversation_id: id,
     visibility: 'system',
-    // The customer reads this message, so it contains no name.
+    // The customer reads the text, so it contains no name.
     body: to === 'resolved' ? 'The conversation was resolved.' : 'The conversation was reopened.',
+    event: { type: to === 'resolved' ? 'resolved' : 'reopened', by },
   });
 }
 

@@ -117,6 +117,7 @@ export function asCommitted(
     metadata: message.metadata ?? null,
     imported: null,
     incomplete: null,
+    event: message.event ?? null,
   };
   return {
     row,
