@@ -67,7 +67,8 @@ t.test('the document shows an empty panel, in the language of the page around', 
   t.match(arabic, '<html lang="ar" dir="rtl">');
   t.match(arabic, /<body>[^]*<div class="shell chat" aria-hidden="true">/);
   t.match(await documentIn('de-AT'), '<html lang="de" dir="ltr">');
-  for (const unknown of ['', 'sv', '"><script>']) t.match(await documentIn(unknown), '<html lang="en" dir="ltr">');
+  for (const unknown of ['', 'sv', '"><script>'])
+    t.match(await documentIn(unknown), '<html lang="en" dir="ltr">');
 });
 
 t.test('an unknown or disabled widget is a page that nothing may frame', async (t) => {

@@ -1,5 +1,6 @@
 import type { useConversation } from '@parley/client/react';
 import { isPlainText } from '@parley/markdown/message-text.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { Boundary } from '@parley/ui/feedback/boundary.tsx';
 import { Markdown } from '@parley/ui/text/markdown.tsx';
@@ -36,11 +37,12 @@ function Whole({ message, before, texts, teamName, live }: BubbleProps) {
   const { key, body, delivery, created_at, attachments } = message;
   const day = before === undefined || !isSameDay(before.created_at, created_at) ? dayOf(created_at) : '';
   const heading = day !== '' && <p class="chat-day">{day}</p>;
-  if (isEvent(message)) {
+  const event = isEvent(message) ? eventTextOf(message, texts) : undefined;
+  if (event !== undefined) {
     return (
       <>
         {heading}
-        <p class="chat-event">{eventTextOf(message, texts)}</p>
+        <p class="chat-event">{event}</p>
       </>
     );
   }
@@ -88,7 +90,7 @@ function Whole({ message, before, texts, teamName, live }: BubbleProps) {
   );
 }
 
-function isEvent(message: BubbleProps['message']): boolean {
+function isEvent(message: BubbleProps['message']): message is ChatMessage & BubbleProps['message'] {
   return message.delivery === 'sent' && message.kind === 'system_event';
 }
 

@@ -1,6 +1,8 @@
 import type { WidgetLanguage } from '@parley/protocol/resources/widget-languages.ts';
 
-/** The names of the launcher and of its panel, which no other text of the widget's is needed for. */
+/**
+ * The names of the launcher and of its panel, which no other text of the widget's is needed for.
+ */
 export interface Labels {
   readonly open: string;
   readonly close: string;

@@ -14,7 +14,12 @@ import {
 } from '../../../api/documents/built-page.ts';
 import { DOCUMENT_HEADERS, type Document, documentRoute } from '../../../api/documents/documents.ts';
 import { html } from '../../../api/documents/pages/html.ts';
-import type { PublicAnswer, PublicRequest, PublicRoute, PublicRoutes } from '../../../api/pipeline/public-routes.ts';
+import type {
+  PublicAnswer,
+  PublicRequest,
+  PublicRoute,
+  PublicRoutes,
+} from '../../../api/pipeline/public-routes.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { findOffered } from '../widgets/widget-store.ts';
 
