@@ -5,7 +5,7 @@ import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useState } from 'preact/hooks';
-import type { WidgetTexts } from '../texts/texts.ts';
+import type { WidgetTexts } from '../texts/widget-texts.ts';
 
 export interface AddressProps {
   readonly texts: WidgetTexts;

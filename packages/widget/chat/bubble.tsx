@@ -6,7 +6,7 @@ import { Boundary } from '@parley/ui/feedback/boundary.tsx';
 import { Markdown } from '@parley/ui/text/markdown.tsx';
 import { dayOf, fullTimeOf, isSameDay, timeOf } from '@parley/ui/text/time.ts';
 import { memo } from 'preact/compat';
-import type { WidgetTexts } from '../texts/texts.ts';
+import type { WidgetTexts } from '../texts/widget-texts.ts';
 import { BubbleFiles } from './bubble-files.tsx';
 import { eventTextOf, lineOf } from './message-line.ts';
 

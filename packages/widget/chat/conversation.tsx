@@ -3,7 +3,7 @@ import type { WidgetPublic } from '@parley/protocol/resources/widget.ts';
 import type { WidgetLanguage } from '@parley/protocol/resources/widget-languages.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { WidgetTexts } from '../texts/texts.ts';
+import type { WidgetTexts } from '../texts/widget-texts.ts';
 import { Address } from './address.tsx';
 import { Bubble } from './bubble.tsx';
 import { Field } from './field.tsx';

@@ -3,7 +3,7 @@ import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { IconButton } from '@parley/ui/elements/button.tsx';
 import { comingTimeOf } from '@parley/ui/text/time.ts';
 import { ArrowLeft, X } from 'lucide';
-import type { WidgetTexts } from '../texts/texts.ts';
+import type { WidgetTexts } from '../texts/widget-texts.ts';
 
 export interface HeadProps {
   readonly widget: WidgetPublic;

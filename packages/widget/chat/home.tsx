@@ -3,7 +3,7 @@ import { Button } from '@parley/ui/elements/button.tsx';
 import { shortTimeOf } from '@parley/ui/text/time.ts';
 import { SendHorizontal } from 'lucide';
 import { useEffect, useRef } from 'preact/hooks';
-import type { WidgetTexts } from '../texts/texts.ts';
+import type { WidgetTexts } from '../texts/widget-texts.ts';
 import { lineOf } from './message-line.ts';
 
 export interface HomeProps {

@@ -1,6 +1,6 @@
 import { type MessageText, previewOf } from '@parley/markdown/message-text.ts';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
-import type { WidgetTexts } from '../texts/texts.ts';
+import type { WidgetTexts } from '../texts/widget-texts.ts';
 
 type Line = MessageText & Pick<Partial<ChatMessage>, 'event'>;
 

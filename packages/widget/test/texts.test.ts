@@ -7,7 +7,8 @@ import {
 } from '@parley/protocol/resources/widget-languages.ts';
 import t from 'tap';
 import { labelsIn } from '../host/labels.ts';
-import { ENGLISH, loadTexts, type WidgetTexts } from '../texts/texts.ts';
+import { ENGLISH, loadTexts } from '../texts/texts.ts';
+import type { WidgetTexts } from '../texts/widget-texts.ts';
 
 const english = ENGLISH.texts;
 const KEYS = Object.keys(english) as (keyof WidgetTexts)[];

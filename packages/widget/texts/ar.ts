@@ -1,5 +1,5 @@
 import { pluralOf } from './plural.ts';
-import type { WidgetTexts } from './texts.ts';
+import type { WidgetTexts } from './widget-texts.ts';
 
 const plural = pluralOf('ar');
 

@@ -1,8 +1,6 @@
 import type { WidgetLanguage } from '@parley/protocol/resources/widget-languages.ts';
 import { en } from './en.ts';
-
-/** The widget's own texts in a language. */
-export type WidgetTexts = typeof en;
+import type { WidgetTexts } from './widget-texts.ts';
 
 /** English comes with the frame; each other language is a file of its own. */
 const FILES: Readonly<Record<Exclude<WidgetLanguage, 'en'>, () => Promise<{ readonly texts: WidgetTexts }>>> =

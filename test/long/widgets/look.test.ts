@@ -1,6 +1,6 @@
 /**
- * The widget as visitors see and hear it, in a real browser: its languages, the team in its head, its
- * beginning, authors, events, colours, and what a slow connection shows first.
+ * The widget as visitors see and hear it, in a real browser: its languages, the team in its head,
+ * its beginning, authors, events, colours, and what a slow connection shows first.
  *
  * Without influence: OPERATION, ANSWERS, packages/client/ai, src/core/installation,
  * packages/console/administration, packages/console/installation, src/features/cells,
@@ -108,7 +108,9 @@ t.test('the language of the page, whose texts alone are loaded', async (t) => {
   ] as const) {
     const page = await context.newPage();
     const loaded: string[] = [];
-    page.on('request', (request) => loaded.push(...(/\/assets\/([a-z]{2})-/.exec(request.url())?.slice(1) ?? [])));
+    page.on('request', (request) =>
+      loaded.push(...(/\/assets\/([a-z]{2})-/.exec(request.url())?.slice(1) ?? [])),
+    );
     await page.goto(`${site}/${lang}`);
     await page.getByRole('button').click();
     const frame = page.frameLocator('iframe');
@@ -128,7 +130,8 @@ t.test('a keyboard opens it into its field, and Escape closes it from anywhere',
   await page.goto(site);
   const opener = page.getByRole('button', { name: 'Open the chat' });
   const frame = page.frameLocator('iframe');
-  const isIn = (selector: string) => frame.locator(selector).evaluate(inPage('return element.matches(":focus")'));
+  const isIn = (selector: string) =>
+    frame.locator(selector).evaluate(inPage('return element.matches(":focus")'));
   for (const place of ['textarea', '.chat-close', 'body']) {
     await opener.focus();
     await page.keyboard.press('Enter');
@@ -175,7 +178,10 @@ t.test('a slow connection shows a panel before the scripts, and the font last', 
   t.equal(fonts.length, 1, 'the letters of Western Europe alone');
   t.ok(fonts[0]![1] <= 50 * 1024, `a font of ${fonts[0]![1]} bytes`);
   const firstFont = loaded.findIndex(([path]) => path.endsWith('.woff2'));
-  t.ok(firstFont > loaded.findIndex(([path]) => /\/main-.*\.js$/.test(path)), 'the font is behind the script');
+  t.ok(
+    firstFont > loaded.findIndex(([path]) => /\/main-.*\.js$/.test(path)),
+    'the font is behind the script',
+  );
   const others = loaded.filter(([path]) => !path.endsWith('.woff2'));
   const bytes = others.reduce((sum, [, size]) => sum + size, 0);
   t.ok(bytes <= 80 * 1024, `scripts and styles of ${bytes} bytes`);
