@@ -31,7 +31,7 @@ const site = await serveSite(t, ({ url = '/' }, response) => {
     async></script></body></html>`);
 });
 const { data: users } = await need<List<{ id: string; name: string }>>('GET', '/v1/users?limit=100');
-const members = users.filter(({ name }) => /^(?:Ada|Grace) /.test(name)).map(({ id }) => id);
+const members = ['Ada', 'Grace'].map((first) => users.find(({ name }) => name.startsWith(first))!.id);
 const { id: group_id } = await need<{ id: string }>('POST', '/v1/messaging/groups', {
   body: { name: 'Lamps & Rope', members },
 });
