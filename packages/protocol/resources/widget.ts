@@ -21,7 +21,7 @@ import type { WidgetLanguage } from './widget-languages.ts';
 const MORE_LANGUAGES_SINCE = '1.4.harbor-preview.1';
 
 /** The languages of the mail that confirms an address. */
-export const CONFIRMATION_LANGUAGES = ['en', 'ar'] as const;
+const CONFIRMATION_LANGUAGES = ['en', 'ar'] as const;
 export type ConfirmationLanguage = (typeof CONFIRMATION_LANGUAGES)[number];
 
 export const WIDGET_LIMITS = {
@@ -227,7 +227,7 @@ const Teammate = Type.Object({ name: Type.String(), avatar_url: Nullable(Type.St
 describe(Teammate, { name: 'The first name.' });
 
 /** How long first answers usually take, as visitors read it. */
-export const ANSWER_TIMES = ['minutes', 'hour', 'day'] as const;
+const ANSWER_TIMES = ['minutes', 'hour', 'day'] as const;
 export type AnswerTime = (typeof ANSWER_TIMES)[number];
 
 /** A widget as visitors see it (docs/contract.md#widgets). */

@@ -85,6 +85,7 @@ export function Chat({ widget, host, identity, now, isShown, speech }: ChatProps
           texts={texts}
           greeting={greeting}
           teamName={widget.persona.name}
+          person={person}
           conversations={conversations}
           onOpen={setChosen}
           onNew={() => setChosen('new')}

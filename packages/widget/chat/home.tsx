@@ -10,13 +10,16 @@ export interface HomeProps {
   readonly texts: WidgetTexts;
   readonly greeting: string;
   readonly teamName: string;
+  /** The actor id of the visitor. */
+  readonly person: string | null | undefined;
   readonly conversations: readonly Conversation[];
   readonly onOpen: (id: string) => void;
   readonly onNew: () => void;
 }
 
 /** The beginning of a visitor that has been here before: a new conversation, and those before. */
-export function Home({ texts, greeting, teamName, conversations, onOpen, onNew }: HomeProps) {
+export function Home(props: HomeProps) {
+  const { texts, greeting, teamName, person, conversations, onOpen, onNew } = props;
   const home = useRef<HTMLDivElement>(null);
   useEffect(() => {
     // The button that led here is gone.
@@ -36,7 +39,13 @@ export function Home({ texts, greeting, teamName, conversations, onOpen, onNew }
         <ul class="cases">
           {conversations.map((conversation) => (
             <li key={conversation.id}>
-              <Case conversation={conversation} texts={texts} teamName={teamName} onOpen={onOpen} />
+              <Case
+                conversation={conversation}
+                texts={texts}
+                teamName={teamName}
+                person={person}
+                onOpen={onOpen}
+              />
             </li>
           ))}
         </ul>
@@ -45,12 +54,14 @@ export function Home({ texts, greeting, teamName, conversations, onOpen, onNew }
   );
 }
 
-type CaseProps = Pick<HomeProps, 'texts' | 'teamName' | 'onOpen'> & { readonly conversation: Conversation };
+type CaseProps = Pick<HomeProps, 'texts' | 'teamName' | 'person' | 'onOpen'> & {
+  readonly conversation: Conversation;
+};
 
-function Case({ conversation, texts, teamName, onOpen }: CaseProps) {
+function Case({ conversation, texts, teamName, person, onOpen }: CaseProps) {
   const { id, title, unread, last_message: last, activity_at, created_at } = conversation;
   const time = activity_at ?? created_at;
-  const author = last?.sender?.type === 'user' ? texts.you : teamName;
+  const author = last !== undefined && last !== null && last.sender_id === person ? texts.you : teamName;
   const words = last && lineOf(last, texts);
   return (
     <button type="button" class="case" data-unread={unread > 0} onClick={() => onOpen(id)}>

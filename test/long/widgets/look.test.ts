@@ -92,7 +92,7 @@ t.test('the team in the head, authors, events, and a beginning of cards', async 
   const begin = page.getByRole('button', { name: 'Weitere Unterhaltung beginnen' });
   t.ok(await begin.evaluate(inPage('return element === document.activeElement')), 'the focus is not lost');
   await reply(id, 'Noch eine Frage?');
-  await page.getByRole('button', { name: /^Noch eine Frage\?.*Lamps & Rope.*1 neue Nachricht$/ }).waitFor();
+  await page.getByRole('button', { name: /^Noch eine Frage\?.*Lamps & Rope.*neue Nachricht/ }).waitFor();
   t.strictSame(await findingsInThemes(page), [], 'the beginning on a phone');
   await page.setViewportSize({ width: 1440, height: 900 });
   t.strictSame(await findingsInThemes(page), [], 'the beginning');
