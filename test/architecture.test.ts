@@ -432,7 +432,7 @@ const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
   'packages/widget/chat/bubble-files.tsx': ['preview', 'address'],
   'packages/widget/host/launcher.ts': [
     "createElement('iframe')",
-    `\`\${origin}/widget/frame?\${new URLSearchParams({ account, widget })}\``,
+    `\`\${origin}/widget/frame?\${new URLSearchParams({ account, widget, lang: language })}\``,
   ],
   'packages/ui/elements/avatar.tsx': ['url'],
   'packages/ui/text/markdown.tsx': ['href'],
@@ -520,6 +520,11 @@ t.test('each package says what it depends on, in the versions of the others', (t
       for (const { specifier } of importsOf(text)) {
         if (!/^(\.|node:)/.test(specifier)) needed.add(packageNameOf(specifier));
       }
+    }
+    // A style names the files of a package, as a module imports it.
+    for (const style of readdirSync(join(root, folder)).filter((file) => file.endsWith('.css'))) {
+      const text = readFileSync(join(root, folder, style), 'utf8');
+      for (const [, specifier] of text.matchAll(/url\("(@[^"]+)"\)/g)) needed.add(packageNameOf(specifier!));
     }
     t.strictSame(Object.keys(listed).sort(), [...needed].sort(), full);
     const ours = [...needed].filter((one) => one.startsWith('@parley/'));

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { basename, dirname, extname, join } from 'node:path';
 import { bundle as bundleStyles } from 'lightningcss';
 import { rolldown } from 'rolldown';
 
@@ -105,10 +106,30 @@ async function writeLoader(entry: string, file: string): Promise<void> {
 }
 
 async function writeStyle(filename: string, dir: string): Promise<string> {
-  const { code } = bundleStyles({ filename, minify: true, targets: STYLE_TARGETS });
-  const name = `main-${createHash('sha256').update(code).digest('base64url').slice(0, 8)}.css`;
-  await writeFile(join(dir, name), code);
+  const options = { filename, minify: true, targets: STYLE_TARGETS, analyzeDependencies: true };
+  const { code, dependencies } = bundleStyles(options);
+  let style = code.toString();
+  for (const dependency of dependencies ?? []) {
+    if (dependency.type !== 'url') continue;
+    const name = await writeFont(dependency.url, dependency.loc.filePath, dir);
+    style = style.replaceAll(dependency.placeholder, name);
+  }
+  const name = `main-${hashOf(style)}.css`;
+  await writeFile(join(dir, name), style);
   return name;
+}
+
+/** Copies a file that a style names by its package. Returns its name, beside the style. */
+async function writeFont(specifier: string, style: string, dir: string): Promise<string> {
+  const file = createRequire(style).resolve(specifier);
+  const type = extname(file);
+  const name = `${basename(file, type)}-${hashOf(await readFile(file))}${type}`;
+  await copyFile(file, join(dir, name));
+  return name;
+}
+
+function hashOf(content: string | Buffer): string {
+  return createHash('sha256').update(content).digest('base64url').slice(0, 8);
 }
 
 /** Browsers of which `light-dark()`, nesting and `popover` can be taken for granted. */

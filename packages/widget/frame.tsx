@@ -1,8 +1,10 @@
 import { ParleyProvider } from '@parley/client/react';
 import type { VisitorSession, WidgetPublic } from '@parley/protocol/resources/widget.ts';
+import { directionOf, languageOf } from '@parley/protocol/resources/widget-languages.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useResource } from '@parley/ui/hooks/resource.ts';
 import { useKeys } from '@parley/ui/hooks/use-keys.ts';
+import { writeTimesIn } from '@parley/ui/text/time.ts';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { Chat } from './chat/chat.tsx';
@@ -13,46 +15,65 @@ import { type Identified, Identity } from './identity/identity.ts';
 import { Visitor } from './identity/visitor-session.ts';
 import { call } from './identity/widget-calls.ts';
 import { readableOn } from './readable-on.ts';
-import { languageOf, TEXTS } from './texts.ts';
+import { ENGLISH, loadTexts, type Speech } from './texts/texts.ts';
 
 export interface FrameProps {
   readonly published: Promise<WidgetPublic>;
   /** Null for the frame as a page of its own. */
   readonly greeted: Promise<Host | null>;
+  /** The language that the address of the frame names, if it does. */
+  readonly lang: string | null;
   /** The token of a mailed link. */
   readonly confirmation: string | null;
 }
 
 /** The frame: it waits for the page around it, and shows the chat of the person named there. */
-export function Frame({ published, greeted, confirmation }: FrameProps) {
+export function Frame({ published, greeted, lang, confirmation }: FrameProps) {
+  const [speech, setSpeech] = useState<Speech | null>(null);
   const { value: parts, problem } = useResource(published, async () => ({
     widget: await published,
     host: await greeted,
   }));
-  const language = languageOf(parts?.host?.lang ?? navigator.language);
+  useEffect(() => {
+    void loadTexts(languageOf([lang ?? '', ...navigator.languages])).then((loaded) => {
+      writeTimesIn(loaded.language);
+      setSpeech(loaded);
+    });
+  }, [lang]);
   useLayoutEffect(() => {
-    Object.assign(document.documentElement, { lang: language, dir: language === 'ar' ? 'rtl' : 'ltr' });
-  }, [language]);
+    if (speech === null) return;
+    const { language } = speech;
+    Object.assign(document.documentElement, { lang: language, dir: directionOf(language) });
+  }, [speech]);
+  // Also while the panel is being loaded: it closes as soon as the page around is known.
+  useKeys((event) => {
+    if (event.defaultPrevented || pressedKey(event) !== 'Escape') return;
+    void greeted.then(
+      (host) => host?.close(),
+      () => {},
+    );
+  });
   if (problem !== '') {
+    const { texts } = speech ?? ENGLISH;
     return (
       <main class="frame-failed">
-        <p role="alert">{TEXTS[language].unavailable}</p>
-        <Button onClick={() => location.reload()}>{TEXTS[language].reload}</Button>
+        <p role="alert">{texts.unavailable}</p>
+        <Button onClick={() => location.reload()}>{texts.reload}</Button>
       </main>
     );
   }
-  if (parts === null) return null;
-  return <OpenFrame {...parts} language={language} confirmation={confirmation} />;
+  if (parts === null || speech === null) return null;
+  return <OpenFrame {...parts} speech={speech} confirmation={confirmation} />;
 }
 
 interface OpenFrameProps {
   readonly widget: WidgetPublic;
   readonly host: Host | null;
-  readonly language: 'en' | 'ar';
+  readonly speech: Speech;
   readonly confirmation: string | null;
 }
 
-function OpenFrame({ widget, host, language, confirmation }: OpenFrameProps) {
+function OpenFrame({ widget, host, speech, confirmation }: OpenFrameProps) {
   const [now, setNow] = useState<Identified | null>(null);
   const [isShown, setShown] = useState(host === null);
   const [token, setToken] = useState(confirmation);
@@ -67,12 +88,9 @@ function OpenFrame({ widget, host, language, confirmation }: OpenFrameProps) {
         identity: (isKnown) => void identity.change(isKnown),
         shown: setShown,
         // A field that does not exist yet takes the frame's focus once it does.
-        focus: () => document.querySelector('textarea')?.focus(),
+        focus: () => document.querySelector<HTMLElement>('textarea, .home-new')?.focus(),
       });
   }, [host, identity]);
-  useKeys((event) => {
-    if (!event.defaultPrevented && pressedKey(event) === 'Escape') host?.close();
-  });
   useLayoutEffect(() => {
     const { style } = document.documentElement;
     for (const scheme of ['light', 'dark'] as const) {
@@ -88,7 +106,7 @@ function OpenFrame({ widget, host, language, confirmation }: OpenFrameProps) {
       identity.reopen();
       setToken(null);
     };
-    return <Confirmation texts={TEXTS[language]} onConfirm={confirm} />;
+    return <Confirmation texts={speech.texts} onConfirm={confirm} />;
   }
   // The session that this browser keeps, or the token of the page, is being read.
   if (now === null) return null;
@@ -101,7 +119,7 @@ function OpenFrame({ widget, host, language, confirmation }: OpenFrameProps) {
         identity={identity}
         now={now}
         isShown={isShown}
-        language={language}
+        speech={speech}
       />
     </ParleyProvider>
   );

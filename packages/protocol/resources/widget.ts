@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import { IdOf } from '../schema/external-ids.ts';
 import {
   Body,
@@ -13,11 +13,16 @@ import {
   Times,
   Timestamp,
 } from '../schema/schema.ts';
+import { Since } from '../schema/since.ts';
 import { Clock, Timezone, WEEKDAYS } from './notification-settings.ts';
+import type { WidgetLanguage } from './widget-languages.ts';
 
-/** The languages that the widget is written in; each has its own texts. */
-export const WIDGET_LANGUAGES = ['en', 'ar'] as const;
-export type WidgetLanguage = (typeof WIDGET_LANGUAGES)[number];
+/** English and Arabic are as old as the widget. */
+const MORE_LANGUAGES_SINCE = '1.4.harbor-preview.1';
+
+/** The languages of the mail that confirms an address. */
+const CONFIRMATION_LANGUAGES = ['en', 'ar'] as const;
+export type ConfirmationLanguage = (typeof CONFIRMATION_LANGUAGES)[number];
 
 export const WIDGET_LIMITS = {
   sites: 50,
@@ -54,14 +59,56 @@ const LanguageTexts = Body({ greeting: Type.Optional(WidgetText), offline: Type.
 const GREETING = 'What a visitor reads first. Null: the text of the widget itself.';
 const OFFLINE = 'What a visitor reads outside of the hours. Null: the text of the widget itself.';
 describe(LanguageTexts, { greeting: GREETING, offline: OFFLINE });
-const TextsInput = Body({ en: Type.Optional(LanguageTexts), ar: Type.Optional(LanguageTexts) });
-describe(TextsInput, { en: 'The texts in English.', ar: 'The texts in Arabic.' });
+const LaterTexts = Since(MORE_LANGUAGES_SINCE, LanguageTexts);
+const TextsInput = Body({
+  en: Type.Optional(LanguageTexts),
+  ar: Type.Optional(LanguageTexts),
+  de: LaterTexts,
+  es: LaterTexts,
+  fr: LaterTexts,
+  it: LaterTexts,
+  ja: LaterTexts,
+  nl: LaterTexts,
+  pl: LaterTexts,
+  pt: LaterTexts,
+  tr: LaterTexts,
+  zh: LaterTexts,
+} satisfies Record<WidgetLanguage, TSchema>);
+const IN_LANGUAGES = {
+  en: 'The texts in English.',
+  ar: 'The texts in Arabic.',
+  de: 'The texts in German.',
+  es: 'The texts in Spanish.',
+  fr: 'The texts in French.',
+  it: 'The texts in Italian.',
+  ja: 'The texts in Japanese.',
+  nl: 'The texts in Dutch.',
+  pl: 'The texts in Polish.',
+  pt: 'The texts in Portuguese.',
+  tr: 'The texts in Turkish.',
+  zh: 'The texts in Chinese.',
+} as const satisfies Record<WidgetLanguage, string>;
+describe(TextsInput, IN_LANGUAGES);
 export type WidgetTextsInput = Static<typeof TextsInput>;
 
 const ShownTexts = Type.Object({ greeting: Nullable(Type.String()), offline: Nullable(Type.String()) });
 describe(ShownTexts, { greeting: GREETING, offline: OFFLINE });
-const Texts = Type.Object({ en: ShownTexts, ar: ShownTexts });
-describe(Texts, { en: 'The texts in English.', ar: 'The texts in Arabic.' });
+const LaterShown = Since(MORE_LANGUAGES_SINCE, ShownTexts);
+const Texts = Type.Object({
+  en: ShownTexts,
+  ar: ShownTexts,
+  de: LaterShown,
+  es: LaterShown,
+  fr: LaterShown,
+  it: LaterShown,
+  ja: LaterShown,
+  nl: LaterShown,
+  pl: LaterShown,
+  pt: LaterShown,
+  tr: LaterShown,
+  zh: LaterShown,
+} satisfies Record<WidgetLanguage, TSchema>);
+describe(Texts, IN_LANGUAGES);
 export type WidgetTexts = Static<typeof Texts>;
 const TEXTS = 'What visitors read, in each language of the widget.';
 
@@ -84,6 +131,8 @@ const GROUP =
   'Id of the group under whose name and picture the team writes to visitors. Null: the group Customer Service.';
 const PROVIDER =
   'Id of the identity provider, of customers, whose tokens say who a visitor is. Null: visitors stay anonymous, or confirm an e-mail address.';
+const SHOW_TEAM =
+  'Whether visitors see the first names and the pictures of up to three members of its group. Without it they see the name and the picture of the group alone.';
 const ENABLED =
   'Whether pages can show it. Without it the frame is 404 and no visitor begins; conversations that have begun go on.';
 
@@ -97,6 +146,7 @@ export const Widget = Type.Object({
   texts: Texts,
   colors: Colors,
   identity_provider_id: Nullable(Type.String()),
+  show_team: Since('1.4.harbor-preview.1', Type.Boolean()),
   enabled: Type.Boolean(),
   created_by: Type.String(),
   ...Times,
@@ -110,6 +160,7 @@ describe(Widget, {
   texts: TEXTS,
   colors: COLORS,
   identity_provider_id: PROVIDER,
+  show_team: SHOW_TEAM,
   enabled: ENABLED,
   created_by: 'Id of the actor that made it.',
 });
@@ -123,6 +174,7 @@ export const CreateWidgetBody = Body(
     texts: Type.Optional(TextsInput),
     colors: Type.Optional(ColorsInput),
     identity_provider_id: Type.Optional(Id),
+    show_team: Since('1.4.harbor-preview.1', Type.Boolean()),
     enabled: Type.Optional(Type.Boolean()),
   },
   { examples: [{ name: 'Shop', sites: ['https://shop.example'] }] },
@@ -136,6 +188,7 @@ describe(CreateWidgetBody, {
   texts: TEXTS,
   colors: COLORS,
   identity_provider_id: `${PROVIDER} Default null.`,
+  show_team: `${SHOW_TEAM} Default false.`,
   enabled: `${ENABLED} Default true.`,
 });
 
@@ -149,6 +202,7 @@ export const UpdateWidgetBody = Body(
     texts: Type.Optional(Nullable(TextsInput)),
     colors: Type.Optional(Nullable(ColorsInput)),
     identity_provider_id: Type.Optional(Nullable(Id)),
+    show_team: Since('1.4.harbor-preview.1', Type.Boolean()),
     enabled: Type.Optional(Type.Boolean()),
   },
   { minProperties: 1, examples: [{ enabled: false }] },
@@ -162,11 +216,19 @@ describe(UpdateWidgetBody, {
   texts: `${TEXTS} They take the place of those before; null clears all.`,
   colors: `${COLORS} They take the place of those before; null clears both.`,
   identity_provider_id: PROVIDER,
+  show_team: SHOW_TEAM,
   enabled: ENABLED,
 });
 
 const Persona = Type.Object({ name: Type.String(), avatar_url: Nullable(Type.String()) });
 describe(Persona, { name: 'The name under which the team writes.' });
+
+const Teammate = Type.Object({ name: Type.String(), avatar_url: Nullable(Type.String()) });
+describe(Teammate, { name: 'The first name.' });
+
+/** How long first answers usually take, as visitors read it. */
+const ANSWER_TIMES = ['minutes', 'hour', 'day'] as const;
+export type AnswerTime = (typeof ANSWER_TIMES)[number];
 
 /** A widget as visitors see it (docs/contract.md#widgets). */
 export const WidgetPublic = Type.Object({
@@ -178,6 +240,8 @@ export const WidgetPublic = Type.Object({
   colors: Colors,
   is_open: Type.Boolean(),
   opens_at: Nullable(Timestamp),
+  team: Since('1.4.harbor-preview.1', Type.Array(Teammate)),
+  answers_in: Since('1.4.harbor-preview.1', Nullable(OneOf(ANSWER_TIMES))),
   identifies: Type.Boolean(),
   confirms_addresses: Type.Boolean(),
 });
@@ -190,6 +254,9 @@ describe(WidgetPublic, {
   colors: COLORS,
   is_open: 'Whether the team is there now, by its hours.',
   opens_at: 'When the hours begin next. Null where it is open, or has no hours in the coming week.',
+  team: 'Up to three members of the group. Empty without `show_team`.',
+  answers_in:
+    'How long the first answer to a conversation of this widget took in half of the cases of the last four weeks, counted within its hours: a few `minutes`, an `hour` or a `day` at most. Null for longer, and for fewer than five conversations.',
   identifies: 'Whether tokens of the application say who a visitor is.',
   confirms_addresses: 'Whether a visitor can confirm an e-mail address: whether this server sends mail.',
 });
@@ -241,7 +308,9 @@ export const ConfirmAddressBody = Body(
       Type.String({ format: 'email', maxLength: 254, whitespace: 'trimmed' }),
       'The address that gets the mail.',
     ),
-    language: Type.Optional(described(OneOf(WIDGET_LANGUAGES), 'The language of the mail. Default `en`.')),
+    language: Type.Optional(
+      described(OneOf(CONFIRMATION_LANGUAGES), 'The language of the mail. Default `en`.'),
+    ),
   },
   { examples: [{ email: 'ada@example.com' }] },
 );

@@ -1,15 +1,16 @@
 import { useClient } from '@parley/client/react';
 import type { WidgetPublic } from '@parley/protocol/resources/widget.ts';
+import type { WidgetLanguage } from '@parley/protocol/resources/widget-languages.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useState } from 'preact/hooks';
-import type { WidgetTexts } from '../texts.ts';
+import type { WidgetTexts } from '../texts/widget-texts.ts';
 
 export interface AddressProps {
   readonly texts: WidgetTexts;
   readonly widget: WidgetPublic;
-  readonly language: 'en' | 'ar';
+  readonly language: WidgetLanguage;
 }
 
 /** The form by which a visitor asks for a mailed link, which identifies it on other devices. */
@@ -23,7 +24,7 @@ export function Address({ texts, widget, language }: AddressProps) {
     event.preventDefault();
     void run(async () => {
       const path = `/v1/widgets/${widget.id}/visitors/actions/confirm-address` as const;
-      const body = { email: email.trim(), language };
+      const body = { email: email.trim(), language: language === 'ar' ? 'ar' : 'en' } as const;
       await client!.fetch(path, { method: 'POST', body });
       setSent(body.email);
     });

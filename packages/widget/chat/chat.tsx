@@ -1,17 +1,15 @@
 import { useConnection, useInbox } from '@parley/client/react';
 import type { WidgetPublic } from '@parley/protocol/resources/widget.ts';
-import { Avatar } from '@parley/ui/elements/avatar.tsx';
-import { IconButton } from '@parley/ui/elements/button.tsx';
 import type { Upload } from '@parley/ui/files/uploads.ts';
-import { ArrowLeft, X } from 'lucide';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Host } from '../host/host.ts';
 import type { Identified, Identity } from '../identity/identity.ts';
 import { Refused } from '../identity/widget-calls.ts';
-import { TEXTS } from '../texts.ts';
-import { Cases } from './cases.tsx';
+import type { Speech } from '../texts/texts.ts';
 import { Conversation } from './conversation.tsx';
 import type { WrittenMessage } from './field.tsx';
+import { Head } from './head.tsx';
+import { Home } from './home.tsx';
 import { KeptWriting } from './kept-writing.ts';
 import { Start } from './start.tsx';
 
@@ -21,12 +19,12 @@ export interface ChatProps {
   readonly identity: Identity;
   readonly now: Identified;
   readonly isShown: boolean;
-  readonly language: 'en' | 'ar';
+  readonly speech: Speech;
 }
 
 /** The chat of one visitor: the conversation that was opened last, the list, or a new one. */
-export function Chat({ widget, host, identity, now, isShown, language }: ChatProps) {
-  const texts = TEXTS[language];
+export function Chat({ widget, host, identity, now, isShown, speech }: ChatProps) {
+  const { language, texts } = speech;
   const { conversations, summary, status } = useInbox({ include: ['last_message'] });
   const { state } = useConnection();
   const [chosen, setChosen] = useState<string | 'list' | 'new' | null>(null);
@@ -34,6 +32,8 @@ export function Chat({ widget, host, identity, now, isShown, language }: ChatPro
   const begun = useRef<string | null>(null);
   const unread = summary?.unread ?? 0;
   useEffect(() => host?.showUnread(unread), [host, unread]);
+  // The font comes after the scripts: it is 48 KB, and the text can be read without it.
+  useEffect(() => document.documentElement.classList.add('has-font'), []);
   const newest = conversations.find(({ status }) => status === 'active');
   const person = now.kind === 'none' ? null : now.client?.actor?.id;
   const writing = useRef<KeptWriting | null>(null);
@@ -64,30 +64,28 @@ export function Chat({ widget, host, identity, now, isShown, language }: ChatPro
     }
   };
   const shown = widget.texts[language];
+  const greeting = shown?.greeting ?? texts.greeting;
   return (
     <main class="chat">
-      <header class="chat-head">
-        {at !== 'list' && conversations.length > 0 && (
-          <IconButton
-            icon={ArrowLeft}
-            label={texts.earlier}
-            class="chat-back"
-            onClick={() => setChosen('list')}
-          />
-        )}
-        <Avatar name={widget.persona.name} url={widget.persona.avatar_url} size={32} />
-        <h1>{widget.persona.name}</h1>
-        {host !== null && <IconButton icon={X} label={texts.close} onClick={() => host.close()} />}
-      </header>
+      <Head
+        widget={widget}
+        texts={texts}
+        isLarge={!isKnown || at === 'list' || at === 'new'}
+        onBack={at !== 'list' && conversations.length > 0 ? () => setChosen('list') : undefined}
+        onClose={host === null ? undefined : () => host.close()}
+      />
       {now.client !== null && state === 'offline' && (
         <p class="chat-banner" role="status">
           {texts.offlineNetwork}
         </p>
       )}
-      {!isKnown && <div class="chat-body" aria-busy="true" />}
+      {!isKnown && <div class="chat-body shell-body" aria-busy="true" />}
       {isKnown && at === 'list' && (
-        <Cases
+        <Home
           texts={texts}
+          greeting={greeting}
+          teamName={widget.persona.name}
+          person={person}
           conversations={conversations}
           onOpen={setChosen}
           onNew={() => setChosen('new')}
@@ -96,8 +94,8 @@ export function Chat({ widget, host, identity, now, isShown, language }: ChatPro
       {isKnown && at === 'new' && (
         <Start
           texts={texts}
-          greeting={shown.greeting ?? texts.greeting}
-          offline={widget.is_open ? null : (shown.offline ?? texts.offline)}
+          greeting={greeting}
+          offline={widget.is_open ? null : (shown?.offline ?? texts.offline)}
           writing={writing.current!}
           onSend={begin}
           upload={upload}

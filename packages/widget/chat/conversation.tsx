@@ -1,19 +1,20 @@
 import { useConversation } from '@parley/client/react';
-import { previewOf } from '@parley/markdown/message-text.ts';
 import type { WidgetPublic } from '@parley/protocol/resources/widget.ts';
+import type { WidgetLanguage } from '@parley/protocol/resources/widget-languages.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { WidgetTexts } from '../texts.ts';
+import type { WidgetTexts } from '../texts/widget-texts.ts';
 import { Address } from './address.tsx';
 import { Bubble } from './bubble.tsx';
 import { Field } from './field.tsx';
 import type { KeptWriting } from './kept-writing.ts';
+import { lineOf } from './message-line.ts';
 
 export interface ConversationProps {
   readonly id: string;
   readonly texts: WidgetTexts;
   readonly widget: WidgetPublic;
-  readonly language: 'en' | 'ar';
+  readonly language: WidgetLanguage;
   /** Whether the panel is open, so that its end counts as read. */
   readonly isShown: boolean;
   readonly offersAddress: boolean;
@@ -57,8 +58,15 @@ export function Conversation(props: ConversationProps) {
             {texts.older}
           </Button>
         )}
-        {messages.map((message) => (
-          <Bubble key={message.key} message={message} texts={texts} live={live} />
+        {messages.map((message, index) => (
+          <Bubble
+            key={message.key}
+            message={message}
+            before={messages[index - 1]}
+            texts={texts}
+            teamName={widget.persona.name}
+            live={live}
+          />
         ))}
         {typing.length > 0 && <p class="chat-typing">{texts.typing(widget.persona.name)}</p>}
         {offersAddress && messages.length > 0 && (
@@ -99,7 +107,7 @@ function News({ texts, name, last }: NewsProps) {
   const [said, setSaid] = useState('');
   const isTeam = last?.delivery === 'sent' && last.sender?.type !== 'user';
   const key = isTeam ? last.key : null;
-  const body = isTeam ? previewOf(last) || texts.attachment : '';
+  const body = isTeam ? lineOf(last, texts) : '';
   useEffect(() => {
     if (last === undefined) return;
     if (begun.current !== null && begun.current !== key && key !== null) setSaid(texts.news(name, body));

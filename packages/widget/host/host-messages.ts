@@ -1,9 +1,11 @@
+import type { WidgetLanguage } from '@parley/protocol/resources/widget-languages.ts';
+
 /** The messages between the frame and the page around it, through a MessagePort. */
 
 /** The first word of the page, by `window.postMessage` with the port. */
 export interface Greeting {
   readonly parley: 'page';
-  readonly lang: string;
+  readonly lang: WidgetLanguage;
   /** Whether the page can name the visitor by a token of the application. */
   readonly isKnown: boolean;
 }

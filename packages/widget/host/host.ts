@@ -1,3 +1,4 @@
+import type { WidgetLanguage } from '@parley/protocol/resources/widget-languages.ts';
 import type { FromFrame, Greeting, ToFrame } from './host-messages.ts';
 
 /** Follows the page around the frame. */
@@ -11,7 +12,7 @@ export interface HostListener {
 
 /** The page around the frame: one of the widget's sites. */
 export class Host {
-  readonly lang: string;
+  readonly lang: WidgetLanguage;
   #isKnown: boolean;
   #isShown = false;
   readonly #port: MessagePort;

@@ -1,7 +1,9 @@
+import { directionOf, languageOf } from '@parley/protocol/resources/widget-languages.ts';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { readableOn } from '../readable-on.ts';
 import type { FromFrame, Greeting, ToFrame } from './host-messages.ts';
 import { keepInPage } from './in-page.ts';
+import { labelsIn } from './labels.ts';
 import { keepOpen, wasOpen } from './openness.ts';
 
 /** Returns a token of the application that says who the visitor is. */
@@ -16,10 +18,8 @@ export function showWidget(tag: HTMLScriptElement): void {
   const { account = '', widget = '', color = '', lang = document.documentElement.lang } = tag.dataset;
   const ground = /^#[0-9a-f]{6}$/i.test(color) ? color : '#15616f';
   const origin = new URL(tag.src).origin;
-  const isArabic = /^ar\b/i.test(lang);
-  const labels = isArabic
-    ? { open: 'افتح المحادثة', close: 'أغلق المحادثة', title: 'محادثة', unread: 'غير مقروءة' }
-    : { open: 'Open the chat', close: 'Close the chat', title: 'Chat', unread: 'unread' };
+  const language = languageOf([lang, ...navigator.languages]);
+  const labels = labelsIn(language);
 
   let identity: TokenSource | null = null;
   let frame: HTMLIFrameElement | null = null;
@@ -72,7 +72,7 @@ iframe[hidden]{display:none}
   shadow.addEventListener('keydown', (event) => {
     if (pressedKey(event as KeyboardEvent) === 'Escape') close();
   });
-  host.dir = isArabic ? 'rtl' : 'ltr';
+  host.dir = directionOf(language);
   shadow.append(button);
   name();
 
@@ -90,7 +90,7 @@ iframe[hidden]{display:none}
     if (frame === null) {
       const made = document.createElement('iframe');
       made.title = labels.title;
-      made.src = `${origin}/widget/frame?${new URLSearchParams({ account, widget })}`;
+      made.src = `${origin}/widget/frame?${new URLSearchParams({ account, widget, lang: language })}`;
       made.addEventListener('load', () => greet(made));
       shadow.append(made);
       frame = made;
@@ -141,7 +141,7 @@ iframe[hidden]{display:none}
     const channel = new MessageChannel();
     port = channel.port1;
     port.onmessage = ({ data }: MessageEvent<FromFrame>) => void heard(data, channel.port1);
-    const first: Greeting = { parley: 'page', lang: isArabic ? 'ar' : 'en', isKnown: identity !== null };
+    const first: Greeting = { parley: 'page', lang: language, isKnown: identity !== null };
     contentWindow!.postMessage(first, origin, [channel.port2]);
     tell({ type: isOpen() ? 'shown' : 'hidden' });
   }

@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import type { PublicRoutes } from '../pipeline/public-routes.ts';
 import { readBuiltFile } from './built-file.ts';
 import { type Document, documentRoute } from './documents.ts';
-import { html } from './pages/html.ts';
+import { type Html, html } from './pages/html.ts';
 
 /** A page that `npm run build` has made (bin/build/pages.ts). */
 export interface BuiltPageOptions {
@@ -13,6 +13,10 @@ export interface BuiltPageOptions {
   /** The path below which the files are served. */
   readonly assets: string;
   readonly title: string;
+  /** The language of the document, before its script may choose another. */
+  readonly language?: { readonly tag: string; readonly direction: 'ltr' | 'rtl' };
+  /** What is shown until the script has run. */
+  readonly shell?: Html;
   /** Name for messages of what the server lacks without a build. */
   readonly what: string;
 }
@@ -34,7 +38,14 @@ export function builtAssetRoutes({ built, assets }: BuiltPageOptions): PublicRou
 }
 
 /** Returns the document, whose body its script fills. Rejects as `readBuiltFile` does. */
-export async function builtDocument({ built, assets, title, what }: BuiltPageOptions): Promise<Document> {
+export async function builtDocument({
+  built,
+  assets,
+  title,
+  language = { tag: 'en', direction: 'ltr' },
+  shell = html``,
+  what,
+}: BuiltPageOptions): Promise<Document> {
   const names = await readBuiltFile(built, 'page.json', what);
   const { script, style, preloads } = JSON.parse(names.toString()) as {
     readonly script: string;
@@ -42,7 +53,7 @@ export async function builtDocument({ built, assets, title, what }: BuiltPageOpt
     readonly preloads: readonly string[];
   };
   const { text } = html`<!doctype html>
-<html lang="en">
+<html lang="${language.tag}" dir="${language.direction}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -55,7 +66,7 @@ ${preloads.map((name) => html`<link rel="modulepreload" href="${assets}/${name}"
 </head>
 <body>
 <noscript>This page needs JavaScript.</noscript>
-</body>
+${shell}</body>
 </html>
 `;
   return { contentType: 'text/html; charset=utf-8', body: Buffer.from(text) };
@@ -90,6 +101,7 @@ export function builtPagePolicy(filesOrigin = '', more: Readonly<Record<string, 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.woff2': 'font/woff2',
 };
 
 const KEPT = 'public, max-age=31536000, immutable';

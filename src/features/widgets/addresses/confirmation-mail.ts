@@ -1,4 +1,4 @@
-import type { WidgetLanguage } from '@parley/protocol/resources/widget.ts';
+import type { ConfirmationLanguage } from '@parley/protocol/resources/widget.ts';
 import type { MailText } from '../../../core/features/mails.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { sharedSecret } from '../../../platform/db/shared-secret.ts';
@@ -23,7 +23,7 @@ export async function confirmationMail(
   return mailText(language, new URL(sites[0]!).host, `${publicUrl}/widget/frame?${query}#confirm=${token}`);
 }
 
-function mailText(language: WidgetLanguage, site: string, link: string): MailText {
+function mailText(language: ConfirmationLanguage, site: string, link: string): MailText {
   const { subject, lines: templates, open, direction } = TEXTS[language];
   const lines = templates.map((line) => line.replace('{site}', site));
   const html = [
@@ -46,7 +46,7 @@ interface Texts {
   readonly direction: 'ltr' | 'rtl';
 }
 
-const TEXTS: Readonly<Record<WidgetLanguage, Texts>> = {
+const TEXTS: Readonly<Record<ConfirmationLanguage, Texts>> = {
   en: {
     subject: 'Confirm your email address',
     lines: [

@@ -1,7 +1,7 @@
 import { createHmac, hash } from 'node:crypto';
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { newId } from '@parley/protocol/ids.ts';
-import type { WidgetLanguage } from '@parley/protocol/resources/widget.ts';
+import type { ConfirmationLanguage } from '@parley/protocol/resources/widget.ts';
 import type { Selectable } from 'kysely';
 import { CONFIRMATION_DUE } from '../../../core/features/mails.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
@@ -27,7 +27,7 @@ interface NewConfirmation {
   readonly widgetId: string;
   readonly visitorId: string;
   readonly address: string;
-  readonly language: WidgetLanguage;
+  readonly language: ConfirmationLanguage;
 }
 
 /**
@@ -129,7 +129,7 @@ const INSERT = statement<
     visitorId: string,
     tokenHash: Buffer,
     address: string,
-    language: WidgetLanguage,
+    language: ConfirmationLanguage,
   ],
   ConfirmationRow
 >('insert-address-confirmation')`

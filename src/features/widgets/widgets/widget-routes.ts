@@ -15,6 +15,7 @@ import { auditAccount } from '../../../core/audit/audit.ts';
 import { hasGroup } from '../../../core/conversations/rows/conversation-store.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { AnswerTimes } from './answer-times.ts';
 import { checkWidget, columnsOf, presentPublic, presentWidget } from './widget.ts';
 import {
   deleteWidget,
@@ -37,6 +38,7 @@ export interface WidgetRoutesOptions {
 /** Returns the routes of widgets (docs/contract.md#widgets), for admins and visitors. */
 export function widgetRoutes({ database, sendsMail }: WidgetRoutesOptions): Route[] {
   const common = { since: '1.3.harbor', agents: false } as const;
+  const answerTimes = new AnswerTimes(database);
   return [
     defineRoute({
       ...common,
@@ -129,8 +131,11 @@ export function widgetRoutes({ database, sendsMail }: WidgetRoutesOptions): Rout
       open: true,
       customers: true,
       response: WidgetPublic,
-      handle: async ({ params }) =>
-        presentPublic(await findOffered(database, params.id!), Date.now(), sendsMail),
+      async handle({ params }) {
+        const row = await findOffered(database, params.id!);
+        const answersIn = await answerTimes.of(row);
+        return presentPublic(row, { nowMs: Date.now(), answersIn, confirmsAddresses: sendsMail });
+      },
     }),
   ];
 }
