@@ -1,5 +1,6 @@
 import { Administration } from './administration/administration.tsx';
 import { AuditHead } from './administration/parts/audit-head.tsx';
+import { GroupCases } from './administration/parts/group-cases.tsx';
 import { RolePermissions } from './administration/parts/role-permissions.tsx';
 import { type Item, isStatus, type Section, type SectionGroup } from './administration/section.ts';
 import { AGENT_SECTIONS } from './agents/sections.ts';
@@ -86,7 +87,7 @@ const PEOPLE: readonly Section[] = [
     slug: 'groups',
     title: 'Groups',
     one: 'group',
-    about: 'Teams that cases are assigned to, and under whose name customers are answered.',
+    about: 'Teams that cases reach and are assigned to, and under whose name customers are answered.',
     list: 'list_groups',
     get: 'get_group',
     create: 'create_group',
@@ -107,6 +108,7 @@ const PEOPLE: readonly Section[] = [
         removes: true,
       },
     ],
+    More: GroupCases,
     parts: [{ title: 'Members', field: 'members', columns: ['name', 'type'] }],
   },
   {
