@@ -1,6 +1,7 @@
 import { Administration } from './administration/administration.tsx';
 import { AuditHead } from './administration/parts/audit-head.tsx';
 import { CustomerCases } from './administration/parts/customer-cases.tsx';
+import { GroupCases } from './administration/parts/group-cases.tsx';
 import { RolePermissions } from './administration/parts/role-permissions.tsx';
 import { type Item, isStatus, type Section, type SectionGroup } from './administration/section.ts';
 import { AGENT_SECTIONS } from './agents/sections.ts';
@@ -88,7 +89,7 @@ const PEOPLE: readonly Section[] = [
     slug: 'groups',
     title: 'Groups',
     one: 'group',
-    about: 'Teams that cases are assigned to, and under whose name customers are answered.',
+    about: 'Teams that cases reach and are assigned to, and under whose name customers are answered.',
     list: 'list_groups',
     get: 'get_group',
     create: 'create_group',
@@ -109,6 +110,7 @@ const PEOPLE: readonly Section[] = [
         removes: true,
       },
     ],
+    More: GroupCases,
     parts: [{ title: 'Members', field: 'members', columns: ['name', 'type'] }],
   },
   {

@@ -222,6 +222,7 @@ function conversation(members: readonly Member[]): ConversationFacts {
     persona: null,
     mailboxId: null,
     widgetId: null,
+    assigneeId: null,
     rosterVersion: 0,
     purgedThrough: 0,
   };
@@ -239,6 +240,7 @@ function member(
     type,
     role: 'member',
     mutedUntilMs,
+    isNotified: true,
     deactivated: false,
     blocked: false,
     actor: actor(id, actorType),

@@ -18,7 +18,8 @@ export type Inbox = Static<typeof Inbox>;
 describe(Inbox, {
   name: 'Name of the inbox, which recipients of its mail see beside the address.',
   address: 'Address of the inbox. It belongs to one inbox alone.',
-  group_id: 'Id of the group under whose name replies are sent. Null: the group Customer Service.',
+  group_id:
+    'Id of the group under whose name replies are sent, and whose members its cases reach. Null: the group Customer Service.',
   assignee_id: 'Id of the actor that new cases of the inbox are assigned to. Null: none.',
 });
 
@@ -59,14 +60,16 @@ const NAME = 'Name of the inbox, on one line, which recipients of its mail see b
 describe(CreateInboxBody, {
   name: NAME,
   address: ADDRESS,
-  group_id: 'Id of the group under whose name replies are sent. Default: the group Customer Service.',
+  group_id:
+    'Id of the group under whose name replies are sent, and whose members its cases reach. Default: the group Customer Service.',
   assignee_id: 'Id of the user or group (`act_…`, `grp_…`) that new cases of the inbox are assigned to.',
 });
 
 describe(UpdateInboxBody, {
   name: NAME,
   address: `${ADDRESS} Mail to the address before does not arrive any more.`,
-  group_id: 'Id of the group under whose name replies are sent; null: the group Customer Service.',
+  group_id:
+    'Id of the group under whose name replies are sent, and whose members its cases reach; null: the group Customer Service.',
   assignee_id: 'Id of the user or group that new cases of the inbox are assigned to; null: none.',
 });
 

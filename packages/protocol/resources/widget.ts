@@ -128,7 +128,7 @@ const Colors = Type.Object({ light: Nullable(Type.String()), dark: Nullable(Type
 describe(Colors, COLOR_TEXTS);
 
 const GROUP =
-  'Id of the group under whose name and picture the team writes to visitors. Null: the group Customer Service.';
+  'Id of the group under whose name and picture the team writes to visitors, and whose members their cases reach. Null: the group Customer Service.';
 const PROVIDER =
   'Id of the identity provider, of customers, whose tokens say who a visitor is. Null: visitors stay anonymous, or confirm an e-mail address.';
 const SHOW_TEAM =

@@ -33,6 +33,8 @@ interface ConversationTables {
     inbox_id: string | null;
     /** The widget through which its customer opened the case, which may be gone. */
     widget_id: string | null;
+    /** The group whose members take part in the case (core/conversations/cases/team.ts). */
+    team_group_id: string | null;
     assignee_id: string | null;
     /** When the present assignee was set or removed. */
     assigned_at: string | null;
@@ -81,6 +83,8 @@ interface ConversationTables {
     snoozed_after: number | null;
     /** When a mute ends by itself. */
     muted_until: string | null;
+    /** The group by which it takes part, or did; null if it was added by name. */
+    via_group_id: string | null;
     metadata: MetadataColumn;
   };
 

@@ -48,6 +48,10 @@ export const INDEXES: Indexes = {
     },
     conversations_of_group: { on: 'conversations (group_id) WHERE group_id IS NOT NULL' },
     conversations_of_assignee: { on: 'conversations (assignee_id) WHERE assignee_id IS NOT NULL' },
+    conversations_of_team: { on: 'conversations (team_group_id, id) WHERE team_group_id IS NOT NULL' },
+    participants_via_group: {
+      on: 'participants (via_group_id, conversation_id) WHERE via_group_id IS NOT NULL',
+    },
     // The files of a conversation, in the order in which their messages were written.
     attachments_of_conversation: {
       on: "attachments (conversation_id, message_id, position) WHERE kind IN ('file', 'image')",

@@ -24,8 +24,9 @@ type Notifying = Pick<MessageRow, 'kind' | 'mentions' | 'author_id'>;
 
 /**
  * Returns one notification for every participant that is an active user, except the author. A
- * mention becomes `chat.mention` and overrides the mute (docs/contract.md#notifications). Agents
- * and customers get none, and system messages (`system_event`) cause none.
+ * mention becomes `chat.mention` and overrides the mute (docs/contract.md#notifications). Who is in
+ * a case by a group alone leaves other messages to the assignee. Agents and customers get none, and
+ * system messages (`system_event`) cause none.
  */
 function planned(row: Notifying, sender: Actor | null, facts: ConversationFacts): PlannedNotification[] {
   if (row.kind === 'system_event') return [];
@@ -36,7 +37,7 @@ function planned(row: Notifying, sender: Actor | null, facts: ConversationFacts)
   for (const [actorId, member] of facts.members) {
     if (actorId === row.author_id || member.type !== 'user' || member.deactivated) continue;
     if (mentions?.has(actorId)) mentioned.push(actorId);
-    else if (member.mutedUntilMs <= now) others.push(actorId);
+    else if (member.isNotified && member.mutedUntilMs <= now) others.push(actorId);
   }
   const notifications: PlannedNotification[] = [];
   if (mentioned.length > 0) {
