@@ -44,7 +44,8 @@ t.test('a draft that another person edited, before and after its approval', asyn
   const team = await read(draft.id, NEWEST, grace.access_token);
   t.match(team, { kind: 'agent', author_id: grace.id, edited_by: ada.id, cc: ['copy@example.net'] });
   t.equal(team.created_at, draft.created_at);
-  const approvedBy = async (version: string, token: string) => (await read(draft.id, version, token)).approved_by;
+  const approvedBy = async (version: string, token: string) =>
+    (await read(draft.id, version, token)).approved_by;
   t.equal(await approvedBy(NEWEST_VERSION, grace.access_token), ada.id);
   t.equal(await approvedBy(NEWEST_VERSION, customerToken), null);
   t.equal(await approvedBy('1.3.harbor', grace.access_token), undefined);

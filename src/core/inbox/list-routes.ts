@@ -9,7 +9,12 @@ import {
   Conversation,
   WORKFLOW_STATUSES,
 } from '@parley/protocol/resources/conversation.ts';
-import { INBOX_FACTS, INBOX_FILTERS, INBOX_FILTERS_SINCE, INBOX_ORDERS } from '@parley/protocol/resources/inbox.ts';
+import {
+  INBOX_FACTS,
+  INBOX_FILTERS,
+  INBOX_FILTERS_SINCE,
+  INBOX_ORDERS,
+} from '@parley/protocol/resources/inbox.ts';
 import { MetadataFilter } from '@parley/protocol/resources/metadata.ts';
 import { IdBy, IdOf, OwnIdFilter } from '@parley/protocol/schema/external-ids.ts';
 import { Include, OneOf } from '@parley/protocol/schema/schema.ts';

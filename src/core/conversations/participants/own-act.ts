@@ -17,14 +17,12 @@ export async function readOwnAct(
 ): Promise<void> {
   if (sequence === null) return;
   const [moved] = await database.query(READ_OWN_ACT, conversationId, actorId, sequence);
-  if (moved !== undefined)
-    publishRead(engine, conversationId, { actor_id: actorId, sequence }, moved.at);
+  if (moved !== undefined) publishRead(engine, conversationId, { actor_id: actorId, sequence }, moved.at);
 }
 
-const READ_OWN_ACT = statement<
-  [conversationId: string, actorId: string, sequence: number],
-  { at: string }
->('read-own-act')`
+const READ_OWN_ACT = statement<[conversationId: string, actorId: string, sequence: number], { at: string }>(
+  'read-own-act',
+)`
     UPDATE participants p SET read_sequence = $3::bigint
     WHERE p.conversation_id = $1 AND p.actor_id = $2 AND p.${IS_MEMBER} AND p.read_sequence < $3::bigint
       AND NOT EXISTS (
