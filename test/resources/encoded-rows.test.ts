@@ -347,7 +347,11 @@ function randomMessage(random: Random): TimelineRow {
     event: random.pick([null, { type: 'resolved', by: actorOrNull() }]),
     created_at: time(),
     updated_at: time(),
-    outcome: random.pick([null, { result: 'sent', reason: null, at: time() }]),
+    outcome: random.pick([
+      null,
+      { result: 'sent', reason: null, at: time() },
+      { result: 'sent', reason: null, at: time(), approved_by: 'act_1' },
+    ]),
     metadata: random.pick([null, { sender: randomText(random), public_author: randomText(random) }]),
   };
 }

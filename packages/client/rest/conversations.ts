@@ -24,7 +24,10 @@ import { CONVERSATIONS, conversationPath, participantPath } from './paths.ts';
 export interface ConversationFilter {
   /** `activity`: the conversation with the newest message first. `created` by default. */
   readonly order?: (typeof INBOX_ORDERS)[number];
-  /** `unread`, `mine` (owned by the caller), `unassigned` (cases), or `snoozed`. */
+  /**
+   * `unread`, `mine` (owned by the caller), `unassigned` (cases), `snoozed`, or `open` (no resolved
+   * cases).
+   */
   readonly filter?: (typeof INBOX_FILTERS)[number];
   /** As the caller sees it; all but `hidden` by default. */
   readonly status?: Conversation['status'] | readonly Conversation['status'][];

@@ -156,6 +156,7 @@ export function ComposerForm(props: ComposerFormProps) {
           field={field}
           label={words.label}
           placeholder={words.placeholder}
+          {...(audience === null && replyTo === undefined && { shortcut: 'R' })}
           written={writing}
           onWritten={(changed) => {
             change(changed);

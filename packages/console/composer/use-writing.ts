@@ -25,7 +25,10 @@ export function useWriting(place: string): WritingState {
     });
   return {
     writing,
-    change: (change) => set((before) => ({ ...before, ...change })),
+    change: (change) => {
+      if (change.audience !== undefined) kept.choose(change.audience);
+      set((before) => ({ ...before, ...change }));
+    },
     clear: () => set(({ audience }) => ({ ...NOTHING_WRITTEN, audience })),
   };
 }

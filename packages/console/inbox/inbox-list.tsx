@@ -2,29 +2,22 @@ import { useInbox, usePresence } from '@parley/client/react';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useEvent } from '@parley/ui/hooks/use-event.ts';
-import { Menu, type MenuItem } from '@parley/ui/overlays/menu.tsx';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { nameOf } from '../names/conversation-name.ts';
 import { usePlace } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
-import { AssignDialog } from './assign-dialog.tsx';
 import { InboxRow } from './inbox-row.tsx';
 import type { InboxView } from './inbox-view.ts';
 import { useNeighbourKeys } from './neighbour-keys.ts';
-import { ACTION_KEYS, type ActionContext, rowActions } from './row-actions.ts';
+import { setListed } from './listed.ts';
+import { useActions } from './use-actions.tsx';
 import { useMentioned } from './use-mentioned.ts';
 import { useRowFocus } from './use-row-focus.ts';
 
-interface OpenMenu {
-  readonly anchor: HTMLElement;
-  readonly label: string;
-  readonly items: readonly MenuItem[];
-}
-
 /** The conversations of a view, by activity, with the actions on each. */
 export function InboxList({ view }: { readonly view: InboxView }) {
-  const { client, me, can } = useSignedIn();
+  const { me } = useSignedIn();
   const { conversations, hasMore, status, error, live } = useInbox(view.query);
   const { main } = usePlace();
   const myId = me.actor.id;
@@ -35,24 +28,15 @@ export function InboxList({ view }: { readonly view: InboxView }) {
     [conversations, myId],
   );
   const { presence } = usePresence(others);
-  const [menu, setMenu] = useState<OpenMenu | null>(null);
-  const [assigning, setAssigning] = useState<Conversation | null>(null);
+  const { actionsOn, showMenu, overlays } = useActions();
   const list = useRef<HTMLUListElement>(null);
   const ids = conversations.map(({ id }) => id);
   const { tabStop, onKeyDown } = useRowFocus(list, ids, openId);
   useNeighbourKeys(ids, openId);
+  useLayoutEffect(() => setListed(ids));
 
-  const contextOf = (anchor: HTMLElement): ActionContext => ({
-    client,
-    myId,
-    can,
-    isAdmin: me.role?.type === 'admin',
-    onAssign: setAssigning,
-    onTimes: (items, label) => setMenu({ anchor, label, items }),
-  });
   const openMenu = useEvent((conversation: Conversation, anchor: HTMLElement) => {
-    const items = rowActions(conversation, contextOf(anchor));
-    setMenu({ anchor, label: 'Actions', items });
+    showMenu({ anchor, label: 'Actions', items: actionsOn(conversation, anchor) });
   });
   const press = (event: KeyboardEvent) => {
     onKeyDown(event);
@@ -63,8 +47,7 @@ export function InboxList({ view }: { readonly view: InboxView }) {
     const pressed = pressedKey(event);
     if (pressed === 'F10' && event.shiftKey) openMenu(conversation, row);
     else {
-      const name = Object.entries(ACTION_KEYS).find(([, key]) => key === pressed)?.[0];
-      const action = rowActions(conversation, contextOf(row)).find((one) => one.name === name);
+      const action = actionsOn(conversation, row).find(({ detail }) => detail === pressed);
       if (action === undefined) return;
       action.act();
     }
@@ -102,16 +85,7 @@ export function InboxList({ view }: { readonly view: InboxView }) {
         })}
       </ul>
       {hasMore && <More load={async () => void (await live?.loadMore())} />}
-      {menu !== null && (
-        <Menu
-          key={menu.label}
-          anchor={menu.anchor}
-          label={menu.label}
-          items={menu.items}
-          onClose={() => setMenu(null)}
-        />
-      )}
-      {assigning !== null && <AssignDialog conversation={assigning} onClose={() => setAssigning(null)} />}
+      {overlays}
     </>
   );
 }

@@ -9,9 +9,11 @@ import { memo } from 'preact/compat';
 import { nameOf } from '../names/conversation-name.ts';
 import { useActor } from '../names/use-actor.ts';
 import { Link } from '../nav/link.tsx';
+import { whenText } from '../writing/send-times.ts';
 import { LANES } from './inbox-view.ts';
 import { lastMessageOf } from './last-message.ts';
 import { isMuted } from './row-actions.ts';
+import { snoozedText } from './undoable.ts';
 
 export interface InboxRowProps {
   readonly conversation: Conversation;
@@ -30,6 +32,7 @@ export interface InboxRowProps {
 export const InboxRow = memo(function InboxRow(props: InboxRowProps) {
   const { conversation, myId, isOpen, isMentioned, presence, isTabStop, onMenu } = props;
   const { id, audience, unread, snoozed, workflow_status: lane } = conversation;
+  const until = conversation.snoozed_until ? new Date(conversation.snoozed_until) : null;
   const at = conversation.activity_at ?? conversation.created_at;
   const { name, avatarUrl } = nameOf(conversation, myId);
   const muted = isMuted(conversation, myId);
@@ -58,7 +61,7 @@ export const InboxRow = memo(function InboxRow(props: InboxRowProps) {
             {name}
           </span>
           {muted && <Mark icon={BellOff} label="Muted" />}
-          {snoozed && <Mark icon={AlarmClock} label="Snoozed" />}
+          {snoozed && <Mark icon={AlarmClock} label={snoozedText(until)} />}
         </span>
         <time class="inbox-row-time" dateTime={at} title={fullTimeOf(at)}>
           {shortTimeOf(at)}
@@ -76,7 +79,8 @@ export const InboxRow = memo(function InboxRow(props: InboxRowProps) {
               <span class="hidden-visually">{unread} unread</span>
             </span>
           )}
-          {lane !== null && unread === 0 && (
+          {snoozed && until !== null && <span class="inbox-row-until">until {whenText(until)}</span>}
+          {lane !== null && unread === 0 && !snoozed && (
             <span class="inbox-row-lane" data-lane={lane}>
               {LANES[lane]}
             </span>

@@ -26,7 +26,14 @@ export const LANES: Readonly<Record<WorkflowStatus, string>> = {
 
 /** All views; the first one is shown at first. */
 export const VIEWS: readonly InboxView[] = [
-  { id: 'all', label: 'All', kind: 'state', query: {}, empty: 'There are no conversations yet.' },
+  {
+    id: 'all',
+    label: 'All',
+    kind: 'state',
+    // Resolved cases have a view of their own.
+    query: { filter: 'open' },
+    empty: 'There are no conversations yet.',
+  },
   {
     id: 'unread',
     label: 'Unread',

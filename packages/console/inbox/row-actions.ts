@@ -21,6 +21,7 @@ import {
   UserRoundX,
 } from 'lucide';
 import { laterTimes } from './later.ts';
+import { archive, moveCase, snoozeUntil } from './undoable.ts';
 
 /** The context of the actions on a conversation. */
 export interface ActionContext {
@@ -34,10 +35,17 @@ export interface ActionContext {
   readonly onAssign: (conversation: Conversation) => void;
 }
 
-/** The keys of actions on a conversation in the list, by action. */
-export const ACTION_KEYS = { read: 'u', mute: 'm', snooze: 's', archive: 'e', assign: 'a' } as const;
+/** The keys of actions on a conversation, by action. A case is resolved, anything else archived. */
+export const ACTION_KEYS = {
+  read: 'u',
+  mute: 'm',
+  snooze: 's',
+  archive: 'e',
+  resolve: 'e',
+  assign: 'a',
+} as const;
 
-type ActionName = keyof typeof ACTION_KEYS | 'hide' | 'unassign' | 'take' | 'resolve';
+type ActionName = keyof typeof ACTION_KEYS | 'hide' | 'unassign' | 'take';
 
 /** An action on a conversation, as an item of a menu. */
 export interface RowAction extends MenuItem {
@@ -120,9 +128,7 @@ function ownActions(conversation: Conversation, context: ActionContext): RowActi
           detail: snooze,
           act: () =>
             onTimes(
-              timeItems('Until the next message', (until) =>
-                run(conversations.snooze(id, until ?? undefined)),
-              ),
+              timeItems('Until the next message', (until) => void snoozeUntil(client, conversation, until)),
               'Snooze',
             ),
         },
@@ -162,30 +168,37 @@ function caseActions(conversation: Conversation, context: ActionContext): RowAct
           name: 'resolve',
           label: 'Reopen',
           icon: RotateCcw,
-          act: () => run(conversations.moveTo(id, 'open')),
+          detail: ACTION_KEYS.resolve,
+          act: () => void moveCase(client, conversation, 'open'),
         }
       : {
           name: 'resolve',
           label: 'Resolve',
           icon: CircleCheck,
-          act: () => run(conversations.moveTo(id, 'resolved')),
+          detail: ACTION_KEYS.resolve,
+          act: () => void moveCase(client, conversation, 'resolved'),
         },
   ];
   return actions.map((action, index) => ({ ...action, beginsGroup: index === 0 }));
 }
 
 function sharedActions(conversation: Conversation, context: ActionContext): RowAction[] {
-  const { id, status, type } = conversation;
+  const { id, status, type, audience } = conversation;
   const role = ownParticipant(conversation, context.myId)?.role;
   const isManager = context.isAdmin || role === 'owner' || role === 'admin';
   if (type === 'system' || !mayChange(conversation, context)) return [];
   if (type !== 'direct_message' && !isManager) return [];
   const { conversations } = context.client;
-  const base = { name: 'archive', detail: ACTION_KEYS.archive, beginsGroup: true } as const;
+  const isCase = audience === 'customer';
+  const base = {
+    name: 'archive',
+    ...(!isCase && { detail: ACTION_KEYS.archive }),
+    beginsGroup: true,
+  } as const;
   return [
     status === 'archived'
       ? { ...base, label: 'Unarchive', icon: ArchiveRestore, act: () => run(conversations.unarchive(id)) }
-      : { ...base, label: 'Archive', icon: Archive, act: () => run(conversations.archive(id)) },
+      : { ...base, label: 'Archive', icon: Archive, act: () => void archive(context.client, conversation) },
   ];
 }
 

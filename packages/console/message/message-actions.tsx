@@ -52,13 +52,13 @@ export function actionsOf({ message, context, isInThread, onMode }: ActionsInput
     [
       may.reply && !isInThread,
       {
-        ...act('Reply in thread', MessageSquareReply, 'r', () =>
+        ...act('Reply in thread', MessageSquareReply, 't', () =>
           showPane({ shows: 'thread', id: message.reply_to_id ?? id }),
         ),
         isInBar: true,
       },
     ],
-    [may.edit, { ...act('Edit', Pencil, 'e', () => onMode('editing')), isInBar: true }],
+    [may.edit, { ...act('Edit', Pencil, 'w', () => onMode('editing')), isInBar: true }],
     [
       may.pin,
       act(isPinned ? 'Unpin' : 'Pin', isPinned ? PinOff : Pin, 'p', () =>

@@ -109,7 +109,8 @@ const DETAILS: Pane = { shows: 'details' };
 
 let shown: { readonly href: string; readonly place: Place } | undefined;
 
-function currentPlace(): Place {
+/** Returns the place that the page shows now. */
+export function currentPlace(): Place {
   const { href, pathname, search } = location;
   if (shown?.href !== href) shown = { href, place: placeOf(pathname, search) };
   return shown.place;

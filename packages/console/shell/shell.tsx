@@ -1,5 +1,7 @@
 import { Icon } from '@parley/ui/elements/icon.tsx';
 import { Notices } from '@parley/ui/feedback/notices.tsx';
+import { takeUpNewest } from '@parley/ui/feedback/notify.ts';
+import { useKeptFocus } from '@parley/ui/hooks/kept-focus.ts';
 import { ArrowLeft } from 'lucide';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { NewConversation } from '../inbox/new-conversation.tsx';
@@ -17,9 +19,9 @@ import { useDeclaredPresence } from './declare-presence.ts';
 import { HelpDialog } from './help-dialog.tsx';
 import { Loaded } from './loaded.tsx';
 import { usePageTitle } from './page-title.ts';
-import { focusMain, focusPart } from './parts-focus.ts';
+import { focusField, focusMain, focusPart } from './parts-focus.ts';
 import { SettingsPage } from './settings-page.tsx';
-import { useGlobalKeys } from './shortcuts.ts';
+import { pressControl, useGlobalKeys } from './shortcuts.ts';
 import { SideBar } from './side-bar.tsx';
 import { SidePane } from './side-pane.tsx';
 
@@ -40,26 +42,37 @@ export function Shell() {
   useDeclaredPresence();
   usePageTitle(main, me.actor.id);
   useFocusOf(main);
+  useKeptFocus();
   useGlobalKeys({
     find: () => setDialog('palette'),
-    new: () => can('messaging:create') && setDialog('new'),
+    new: () => pressControl('N') || (can('messaging:create') && setDialog('new')),
+    reply: () => pressControl('R'),
+    done: () => pressControl('E'),
+    snooze: () => pressControl('S'),
+    assign: () => pressControl('A'),
+    undo: takeUpNewest,
     search: () => go({ main: { at: 'search', search: {} } }),
     help: () => setDialog('help'),
     nextPart: () => focusPart(1),
     previousPart: () => focusPart(-1),
   });
   return (
-    <div class="shell" data-main={main.at} data-pane={hasPane}>
+    <div class="shell" data-main={main.at} data-pane={hasPane} data-focus=".shell-main">
       <a class="shell-skip" href="#main">
         Skip to the content
       </a>
+      {main.at === 'conversation' && (
+        <a class="shell-skip" href="#field" onClick={skipToField}>
+          Skip to the field
+        </a>
+      )}
       <SideBar
         onFind={() => setDialog('palette')}
         onNew={() => setDialog('new')}
         onHelp={() => setDialog('help')}
       />
       <Banner />
-      <main class="shell-main" id="main" tabIndex={-1}>
+      <main class="shell-main" id="main" tabIndex={-1} data-focus="">
         <Link to={{ main: { at: 'home' } }} class="shell-back">
           <Icon of={ArrowLeft} size={16} />
           Inbox
@@ -75,6 +88,11 @@ export function Shell() {
       {dialog === 'help' && <HelpDialog onClose={close} />}
     </div>
   );
+}
+
+function skipToField(event: Event): void {
+  event.preventDefault();
+  focusField();
 }
 
 /** Moves the focus with the place: into the opened part, and back to its row in the list. */

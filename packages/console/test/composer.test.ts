@@ -166,6 +166,15 @@ t.test('writing is kept by person and place, and survives what others store', as
   t.strictSame(grace.get('cnv_1'), written);
   grace.set('cnv_1', NOTHING_WRITTEN);
   t.strictSame([...map.keys()], ['other']);
+  grace.choose('customer');
+  const reply = { ...NOTHING_WRITTEN, audience: 'customer' };
+  t.strictSame(grace.get('cnv_3'), reply, 'a case begins with the last choice');
+  t.strictSame(grace.get('cnv_3 msg_1'), NOTHING_WRITTEN, 'a thread does not');
+  t.strictSame(ada.get('cnv_3'), NOTHING_WRITTEN);
+  grace.set('cnv_3', { ...NOTHING_WRITTEN, text: 'hi' });
+  t.match(grace.get('cnv_3'), { audience: 'internal' }, 'a written text keeps its audience');
+  grace.clear();
+  t.strictSame([...map.keys()], ['other'], 'signing out forgets the choice');
   for (const text of ['{', '{"text":1}', '{"text":"x","mentions":[],"audience":"all"}']) {
     map.set('parley-writing acc a cnv_1', text);
     t.strictSame(ada.get('cnv_1'), NOTHING_WRITTEN, text);

@@ -117,6 +117,7 @@ t.test('actions call the SDK with what is shown', async (t) => {
   const shown = conversation({ participants: [me], unread: 1, last_message: message({ sequence: 9 }) });
   let times: readonly { readonly label: string; readonly act: () => void }[] = [];
   const actions = rowActions(shown, contextWith({ client, onTimes: (items) => (times = items) }));
+  Object.assign(globalThis, { location: new URL('http://x/console/') });
   const act = (name: string) => actions.find((action) => action.name === name)!.act();
   act('read');
   act('archive');

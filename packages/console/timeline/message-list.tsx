@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { useMessageContext } from '../message/message-context.tsx';
 import { MessageRow } from '../message/message-row.tsx';
 import { moveFocus } from './move-focus.ts';
+import { useOneTabStop } from './one-tab-stop.ts';
 import { rowsOf, type TimelineRow } from './rows.ts';
 import { ScrollKeeper } from './scroll-keeper.ts';
 import { around, indexesOf, NEWEST, type ShownRange, withNewer, withOlder } from './shown-range.ts';
@@ -43,6 +44,7 @@ export function MessageList(props: MessageListProps) {
   const box = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const keeper = useRef<ScrollKeeper>(undefined);
+  useOneTabStop(list);
   const isLoading = useRef({ top: false, bottom: false });
   const near = useEvent(async (edge: 'top' | 'bottom') => {
     if (isLoading.current[edge] || source.status !== 'ready' || line === undefined) return;

@@ -16,6 +16,8 @@ export interface MessageFieldProps {
   readonly conversationId: string;
   readonly label: string;
   readonly placeholder?: string;
+  /** The key that leads to the field (`aria-keyshortcuts`). */
+  readonly shortcut?: string;
   readonly written: Written;
   /** Called with the changed parts. */
   readonly onWritten: (change: Partial<Written>) => void;
@@ -28,7 +30,8 @@ export interface MessageFieldProps {
 
 /** The field for the text of a message: an `@` completes names, shortcuts write Markdown. */
 export function MessageField(props: MessageFieldProps) {
-  const { conversationId, label, placeholder, written, onWritten, onEnter, onKey, onPaste, field } = props;
+  const { conversationId, label, placeholder, shortcut, written, onWritten, onEnter, onKey, onPaste, field } =
+    props;
   const list = useMentionList(conversationId, ({ id, name, type }, asked) => {
     onWritten({ mentions: [...written.mentions.filter((one) => one.id !== id), { id, name, type }] });
     insertText(field.current!, `@${name} `, asked.from, asked.from + asked.words.length + 1);
@@ -51,6 +54,7 @@ export function MessageField(props: MessageFieldProps) {
         field={field}
         onEnter={onEnter}
         {...(placeholder !== undefined && { placeholder })}
+        {...(shortcut !== undefined && { 'aria-keyshortcuts': shortcut })}
         {...(onPaste !== undefined && { onPaste })}
         {...(isOpen && suggestions.field)}
         class="message-field"

@@ -131,6 +131,7 @@ export const ChatMessage = Type.Object({
   imported: Since('1.3.harbor', Nullable(ImportMark)),
   incomplete: Since('1.4.harbor-preview.1', Nullable(OneOf(INCOMPLETE_REASONS))),
   event: Since('1.4.harbor-preview.1', Nullable(StatedEvent)),
+  approved_by: Since('1.4.harbor-preview.1', Nullable(Type.String())),
 });
 export type ChatMessage = Static<typeof ChatMessage>;
 export type Visibility = ChatMessage['visibility'];
@@ -200,6 +201,8 @@ describe(ChatMessage, {
     'Why the text of an agent is not whole: `length` where the model or a limit cut it, `content_filter` where the provider withheld the rest, `error` where the run failed or was stopped. Null where it is whole, once a person has edited it, and to customers.',
   event:
     'The event that a message of the service states, for clients that word it themselves; `body` has it in English. Null for every other message.',
+  approved_by:
+    'Id of the actor that approved the draft of the message. Null for every other message, for drafts approved before this field existed, and to customers.',
 });
 
 /** The parameter `include[]` of Send Message and others that answer with the caller's message. */

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { IdOf } from '../schema/external-ids.ts';
 import { Body, describe, described, Identity, Line, Nullable, Times, Timestamp } from '../schema/schema.ts';
-import { Since } from '../schema/since.ts';
+import { type MembersSince, Since } from '../schema/since.ts';
 import type { WorkflowStatus } from './conversation.ts';
 
 /** An address at which customers write to an account (docs/contract.md#inboxes). */
@@ -76,7 +76,12 @@ describe(UpdateInboxBody, {
 /** The orders of lists of conversations. */
 export const INBOX_ORDERS = ['created', 'activity'] as const;
 
-export const INBOX_FILTERS = ['unread', 'mine', 'unassigned', 'snoozed'] as const;
+export const INBOX_FILTERS = ['unread', 'mine', 'unassigned', 'snoozed', 'open'] as const;
+
+/** The filters that came after the others. */
+export const INBOX_FILTERS_SINCE: MembersSince<(typeof INBOX_FILTERS)[number]> = {
+  open: '1.4.harbor-preview.1',
+};
 
 const AsOf = described(
   Timestamp,

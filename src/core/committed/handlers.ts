@@ -79,7 +79,7 @@ export function committedHandlers(parts: CommittedParts): readonly TopicHandler[
     }),
     handle(ACTOR_CHANGED, (changed) => showChangedActor(database, changed)),
     handle(PARTICIPANT_ADDED, (added) => notifyAdded(database, added)),
-    handle(SYSTEM_EVENT, (event) => appendSystemEvent(writePath, event)),
+    handle(SYSTEM_EVENT, (event) => appendSystemEvent({ database, engine, writePath }, event)),
     handle(SCHEDULE_NOT_SENT, (ended) => notifyNotSent(database, ended)),
     handle(MESSAGE_EDITED, async (edited) => {
       await contentChanged(edited);

@@ -121,6 +121,8 @@ export interface SystemEvent {
   readonly body: string;
   /** Absent for a message that is its text alone. */
   readonly event?: StatedEvent;
+  /** The actor of the change; absent where `event` has it, or no actor made it. */
+  readonly by?: string;
 }
 
 export async function enqueueSystemEvent(tx: Tx, event: Omit<SystemEvent, 'id'>): Promise<void> {
@@ -135,5 +137,5 @@ export function enqueueAct(
   act: string,
 ): Promise<void> {
   const body = `${actor.name ?? 'Someone'} ${act}.`;
-  return enqueueSystemEvent(tx, { account_id, conversation_id, visibility: 'internal', body });
+  return enqueueSystemEvent(tx, { account_id, conversation_id, visibility: 'internal', body, by: actor.id });
 }

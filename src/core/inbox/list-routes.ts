@@ -9,11 +9,16 @@ import {
   Conversation,
   WORKFLOW_STATUSES,
 } from '@parley/protocol/resources/conversation.ts';
-import { INBOX_FACTS, INBOX_FILTERS, INBOX_ORDERS } from '@parley/protocol/resources/inbox.ts';
+import {
+  INBOX_FACTS,
+  INBOX_FILTERS,
+  INBOX_FILTERS_SINCE,
+  INBOX_ORDERS,
+} from '@parley/protocol/resources/inbox.ts';
 import { MetadataFilter } from '@parley/protocol/resources/metadata.ts';
 import { IdBy, IdOf, OwnIdFilter } from '@parley/protocol/schema/external-ids.ts';
 import { Include, OneOf } from '@parley/protocol/schema/schema.ts';
-import { Since } from '@parley/protocol/schema/since.ts';
+import { MEMBERS_SINCE, Since } from '@parley/protocol/schema/since.ts';
 import { covers, type Version } from '@parley/protocol/versions.ts';
 import { type Static, Type } from 'typebox';
 import { type Principal, seesWholeAccount } from '../../api/access/principal.ts';
@@ -36,7 +41,7 @@ const SINCE = '1.2.harbor';
 
 const ListQuery = SearchQuery({
   order: Since(SINCE, OneOf(INBOX_ORDERS)),
-  filter: Since(SINCE, OneOf(INBOX_FILTERS)),
+  filter: Since(SINCE, OneOf(INBOX_FILTERS, { [MEMBERS_SINCE]: INBOX_FILTERS_SINCE })),
   status: Type.Optional(OneOf(CONVERSATION_STATUSES)),
   'status[]': Since(SINCE, several(CONVERSATION_STATUSES)),
   type: Type.Optional(OneOf(CONVERSATION_TYPES)),

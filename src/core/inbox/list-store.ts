@@ -33,7 +33,7 @@ export interface InboxFilters {
   readonly includesDirect: boolean;
 }
 
-type InboxFilter = 'unread' | 'mine' | 'unassigned' | 'snoozed';
+type InboxFilter = 'unread' | 'mine' | 'unassigned' | 'snoozed' | 'open';
 export type InboxOrder = 'created' | 'activity';
 
 export interface InboxRow extends ConversationRow {
@@ -127,6 +127,7 @@ const CONDITIONS = `c.account_id = $1 AND c.deleted_at IS NULL
       AND CASE $13::text WHEN 'mine' THEN c.assignee_id = $2 AND c.workflow_status IS DISTINCT FROM 'resolved'
         WHEN 'unassigned' THEN c.audience = 'customer' AND c.assignee_id IS NULL AND c.workflow_status <> 'resolved'
         WHEN 'snoozed' THEN ${isSnoozed('p')}
+        WHEN 'open' THEN c.workflow_status IS DISTINCT FROM 'resolved'
         ELSE true END
       AND (NOT $14::boolean OR p.snoozed_until IS NULL OR NOT ${isSnoozed('p')})
       AND ($15::jsonb IS NULL OR c.metadata @> $15)`;

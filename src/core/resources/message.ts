@@ -197,6 +197,7 @@ function forTeam(row: MessageRow, viewer: Viewer, expansions: MessageExpansions)
     imported: row.imported && { ...row.imported },
     incomplete: row.deleted_at === null ? row.incomplete : null,
     event: row.event && { ...row.event },
+    approved_by: row.outcome?.approved_by ?? null,
   };
 }
 
@@ -266,6 +267,7 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
     imported: imported && { ...imported, by: null },
     incomplete: null,
     event: event && { ...event, by: null },
+    approved_by: null,
     edited_at: edited_at !== null && sent_at !== null && edited_at > sent_at ? edited_at : null,
     created_at: sent_at ?? created_at,
     metadata: metadataFor(CUSTOMERS, message.metadata),

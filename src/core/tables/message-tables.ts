@@ -151,6 +151,8 @@ interface ImportMark {
 
 /** How a draft or a scheduled message ended. */
 interface MessageOutcome {
+  /** The actor that approved a draft. */
+  readonly approved_by?: string;
   readonly result: 'sent' | 'canceled' | 'failed' | 'rejected' | 'superseded';
   readonly reason: string | null;
   readonly at: string;

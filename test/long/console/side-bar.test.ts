@@ -182,6 +182,7 @@ t.test('new conversations: a person, a group, a case', async (t) => {
 t.test('Ctrl-K by the keyboard alone: a conversation, a person, a place', async (t) => {
   const page = await browser.open('ada');
   await row(page, 'Demo group').waitFor();
+  await page.getByRole('button', { name: 'New conversation' }).focus();
   const before = await page.evaluate('document.activeElement.className');
   const field = page.getByRole('combobox', { name: 'Conversation, person or place' });
   await page.keyboard.press('Control+k');

@@ -159,10 +159,10 @@ t.test('every action by keyboard', async (t) => {
   await page.keyboard.press('Enter');
   await row(other, one).getByRole('button', { name: '👀 1' }).waitFor();
   await row(page, one).and(page.locator(':focus')).waitFor();
-  await page.keyboard.press('e');
+  await page.keyboard.press('w');
   await page.getByLabel('Text of the message').press('Escape');
   await row(page, one).and(page.locator(':focus')).waitFor();
-  await page.keyboard.press('e');
+  await page.keyboard.press('w');
   await page.getByLabel('Text of the message').fill('one, changed');
   await page.keyboard.press('Enter');
   await message(other, 'one, changed').waitFor();
@@ -178,7 +178,7 @@ t.test('every action by keyboard', async (t) => {
   await page.getByRole('dialog').getByText('Mark unread from here').waitFor();
   await page.keyboard.press('Escape');
   await row(page, one).and(page.locator(':focus')).waitFor();
-  await page.keyboard.press('r');
+  await page.keyboard.press('t');
   await page.waitForURL(`**pane=thread%3A${one}`);
   const inThread = page.getByRole('complementary', { name: 'Thread' }).getByRole('textbox');
   await inThread.and(page.locator(':focus')).press('Escape');
