@@ -62,7 +62,7 @@ export function Shell() {
       </main>
       {main.at === 'conversation' && pane !== undefined && <SidePane conversationId={main.id} pane={pane} />}
       <Notices />
-      {dialog === 'palette' && <Palette onClose={close} />}
+      {dialog === 'palette' && <Palette findMore={can('users:read') ? findSections : findNothing} onClose={close} />}
       {dialog === 'new' && <NewConversation onClose={close} />}
       {dialog === 'help' && <HelpDialog onClose={close} />}
     </div>
@@ -111,6 +111,9 @@ function MainPart({ main }: { readonly main: Main }) {
       );
   }
 }
+
+const findSections = async (words: string) => (await import('../sections.tsx')).findSections(words);
+const findNothing = async () => [];
 
 const administration = async () => (await import('../sections.tsx')).AdministrationPage;
 const installation = async () => (await import('../installation/installation.tsx')).Installation;

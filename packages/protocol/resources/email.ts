@@ -63,12 +63,15 @@ describe(EmailVerdict, {
 export const Email = Type.Object({
   ...Identity('email'),
   direction: OneOf(['in', 'out']),
-  purpose: OneOf(['reply', 'digest', 'message', 'note', 'bounce', 'automatic', 'confirmation', 'invitation'], {
-    [MEMBERS_SINCE]: {
-      confirmation: '1.3.harbor',
-      invitation: '1.4.harbor-preview.1',
-    } satisfies MembersSince,
-  }),
+  purpose: OneOf(
+    ['reply', 'digest', 'message', 'note', 'bounce', 'automatic', 'confirmation', 'invitation'],
+    {
+      [MEMBERS_SINCE]: {
+        confirmation: '1.3.harbor',
+        invitation: '1.4.harbor-preview.1',
+      } satisfies MembersSince,
+    },
+  ),
   status: OneOf(EMAIL_STATUSES),
   reason: Nullable(Type.String()),
   inbox_id: Nullable(Type.String()),

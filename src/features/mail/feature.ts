@@ -28,15 +28,15 @@ import {
 import { EMAIL_RECEIVED } from './mails/outbox-topics.ts';
 import { type MailMetrics, mailMetrics } from './metrics.ts';
 import { addressesOf, type MailWriter } from './outgoing/compose-mail.ts';
+import { openDigestMails, writeDigest } from './outgoing/digest-mails.ts';
+import { fileLinkRoutes } from './outgoing/file-link-routes.ts';
+import { FileLinks } from './outgoing/file-links.ts';
 import {
   makeConfirmationMail,
   makeInvitationMail,
   writeConfirmation,
   writeInvitation,
 } from './outgoing/link-mails.ts';
-import { openDigestMails, writeDigest } from './outgoing/digest-mails.ts';
-import { fileLinkRoutes } from './outgoing/file-link-routes.ts';
-import { FileLinks } from './outgoing/file-links.ts';
 import { countLoops } from './outgoing/loop-limit.ts';
 import { type MailKey, openMailKey } from './outgoing/mail-key.ts';
 import { makeReply } from './outgoing/outgoing.ts';

@@ -6,7 +6,14 @@ import type { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { Sender } from '../../platform/outbound/sender.ts';
 import { attempt } from './attempt.ts';
 import type { Delivery, FirstTry, Outcome, ReadData } from './delivery.ts';
-import { addDeliveries, DELIVERIES, type DeliveryState, HAS_DUE, pending, withTry } from './delivery-store.ts';
+import {
+  addDeliveries,
+  DELIVERIES,
+  type DeliveryState,
+  HAS_DUE,
+  pending,
+  withTry,
+} from './delivery-store.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import type { Receivers } from './receivers.ts';
 import type { WebhookTimes } from './times.ts';

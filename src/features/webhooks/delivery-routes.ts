@@ -1,7 +1,11 @@
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { newId, timedId } from '@parley/protocol/ids.ts';
 import { ListOf } from '@parley/protocol/lists.ts';
-import { DELIVERY_STATUSES, WebhookDelivery, WebhookRequest } from '@parley/protocol/resources/webhook-delivery.ts';
+import {
+  DELIVERY_STATUSES,
+  WebhookDelivery,
+  WebhookRequest,
+} from '@parley/protocol/resources/webhook-delivery.ts';
 import { OneOf } from '@parley/protocol/schema/schema.ts';
 import { formatTraceparent } from '@parley/protocol/traceparent.ts';
 import { keptVersion } from '@parley/protocol/versions.ts';
@@ -10,8 +14,8 @@ import { defineList, PageQuery, readPage, toList } from '../../api/pipeline/pagi
 import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import { presentAs } from '../../core/resources/present-as.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import type { Deliverer } from './deliverer.ts';
 import { bodyOf, headersOf } from './attempt.ts';
+import type { Deliverer } from './deliverer.ts';
 import type { DeliveryRow, ReadData } from './delivery.ts';
 import { findDelivery, findToShow, insertTest, readDeliveries, startOver } from './delivery-store.ts';
 import { findWebhook, lockEnabled } from './webhook-store.ts';
@@ -66,7 +70,10 @@ export function deliveryRoutes(database: Database, deliverer: Deliverer, readDat
         const receiver = { id: webhook.id, version: keptVersion(webhook.version) };
         const data = isWithheld ? undefined : await readData(receiver, row);
         if (data === undefined) {
-          throw new ApiError('resource_conflict', 'There is nothing to send any more: the resource was removed.');
+          throw new ApiError(
+            'resource_conflict',
+            'There is nothing to send any more: the resource was removed.',
+          );
         }
         return { object: 'webhook_request', headers: headersOf(receiver, row), body: bodyOf(row, data) };
       },

@@ -11,10 +11,11 @@ import type { Delivery, DeliveryRow, KeptTry, Tried } from './delivery.ts';
 import type { WebhookRow } from './webhook-store.ts';
 
 /** The state that is stored after a try, or for an untried delivery. */
-export type DeliveryState = Omit<Tried, 'next_try_at' | 'tries'> & Due & {
-  /** The tries as JSON; null where none is kept. */
-  readonly tries: string | null;
-};
+export type DeliveryState = Omit<Tried, 'next_try_at' | 'tries'> &
+  Due & {
+    /** The tries as JSON; null where none is kept. */
+    readonly tries: string | null;
+  };
 
 /** Returns the state of a delivery that waits this long for its next try or its lease's end. */
 export function pending(

@@ -50,18 +50,18 @@ export type ReadData = (
 
 /** The outcome of a try. */
 export type Outcome = Answer & { readonly startedAt: string; readonly ms: number } & (
-  | { readonly result: 'delivered'; readonly statusCode: number }
-  | {
-      readonly result: 'failed';
-      readonly error: DeliveryError;
-      /** Null if there was no response. */
-      readonly statusCode: number | null;
-      /** The delay that the receiver asked for in Retry-After. */
-      readonly retryAfterMs?: number | undefined;
-      /** Whether the receiver's address is forbidden; shown only in the operator's log. */
-      readonly isRefused?: boolean;
-    }
-);
+    | { readonly result: 'delivered'; readonly statusCode: number }
+    | {
+        readonly result: 'failed';
+        readonly error: DeliveryError;
+        /** Null if there was no response. */
+        readonly statusCode: number | null;
+        /** The delay that the receiver asked for in Retry-After. */
+        readonly retryAfterMs?: number | undefined;
+        /** Whether the receiver's address is forbidden; shown only in the operator's log. */
+        readonly isRefused?: boolean;
+      }
+  );
 
 /** The beginning of an answer, which is null where there was none. */
 interface Answer {

@@ -8,11 +8,7 @@ import { findMailed, INVITATION_SECRET, secretOf } from './invitation-store.ts';
  * Writes the mail of an invitation, with the names of the account and of the inviter. Returns
  * undefined if the invitation cannot be used any more.
  */
-export async function invitationMail(
-  db: Db,
-  id: string,
-  publicUrl: string,
-): Promise<MailText | undefined> {
+export async function invitationMail(db: Db, id: string, publicUrl: string): Promise<MailText | undefined> {
   const invitation = await findMailed(db, id);
   if (invitation === undefined) return undefined;
   const { account_name: account, inviter, name, email, expires_at } = invitation;
@@ -20,9 +16,7 @@ export async function invitationMail(
   const until = new Date(expires_at).toLocaleDateString('en', { dateStyle: 'long', timeZone: 'UTC' });
   const who = inviter === null ? 'You are invited' : `${inviter} invites you`;
   const before = [`Hello ${name},`, `${who} to work in ${account} on Parley, as ${email}.`];
-  const after = [
-    `The link signs you in once, until ${until}. If you did not expect it, do nothing.`,
-  ];
+  const after = [`The link signs you in once, until ${until}. If you did not expect it, do nothing.`];
   const open = `Join ${account}`;
   const html = [
     ...before.map(paragraph),

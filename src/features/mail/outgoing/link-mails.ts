@@ -18,7 +18,13 @@ export function makeConfirmationMail(db: Db, from: From, due: ConfirmationDue): 
 /** Inserts the mail of an invitation in the same way. */
 export function makeInvitationMail(db: Db, from: From, due: InvitationDue): Promise<void> {
   const { invitation_id, account_id, user_id: actor_id, address } = due;
-  return insertLinkMail(db, from, { purpose: 'invitation', of: invitation_id, account_id, actor_id, address });
+  return insertLinkMail(db, from, {
+    purpose: 'invitation',
+    of: invitation_id,
+    account_id,
+    actor_id,
+    address,
+  });
 }
 
 /** Writes the mail at each try, by the feature that knows the confirmation. */
