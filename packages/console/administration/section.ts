@@ -1,6 +1,6 @@
 import type { ComponentChildren, ComponentType } from 'preact';
+import type { Operation } from './api-document.ts';
 import type { FieldTexts } from './field-texts.ts';
-import type { Administration } from './use-administration.ts';
 
 /** A resource of the API. */
 export type Item = Readonly<Record<string, unknown>> & { readonly id: string };
@@ -59,7 +59,7 @@ export interface Section {
   /** Returns the first content of the form for a new one. */
   readonly begin?: () => object;
   /** Follows once one was made: returns what is said of it, with what is shown once. */
-  readonly afterMade?: (made: Item, read: Administration) => Promise<Followed>;
+  readonly afterMade?: (made: Item, calls: Calls) => Promise<Followed>;
   /** Stands in the view of an item, above its parts. */
   readonly More?: ComponentType<MoreProps>;
 }
@@ -69,6 +69,12 @@ export interface Meaning {
   readonly text: string;
   /** The text of a box that has to be ticked first, where something is lost for good. */
   readonly tick?: string;
+}
+
+/** What follows the making of a resource calls. */
+export interface Calls {
+  readonly offered: (id: string) => Operation | undefined;
+  readonly call: (operation: Operation, request: { readonly ids: readonly string[] }) => Promise<unknown>;
 }
 
 /** What followed the making of a resource. */

@@ -1,9 +1,8 @@
 import type { Invitation, MailedInvitation } from '@parley/protocol/resources/invitation.ts';
-import type { Followed, Item } from '../administration/section.ts';
-import type { Administration } from '../administration/use-administration.ts';
+import type { Calls, Followed, Item } from '../administration/section.ts';
 
 /** Invites a new person: by mail where this server sends mail, else by a link to pass on. */
-export async function invite({ id, name }: Item, { offered, call }: Administration): Promise<Followed> {
+export async function invite({ id, name }: Item, { offered, call }: Calls): Promise<Followed> {
   const [mail, link] = [offered('mail_invitation'), offered('create_invitation')];
   const made = `${name} was added.`;
   if (mail !== undefined) {

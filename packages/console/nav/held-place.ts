@@ -2,8 +2,9 @@ import { useEffect, useRef } from 'preact/hooks';
 import { holdPlace } from './place.ts';
 
 /**
- * Holds the page at its place while `isHeld`: `ask` is called in place of leading elsewhere, also by
- * the browser's way back, with what leads there after all. A reload is asked about by the browser.
+ * Holds the page at its place while `isHeld`: `ask` is called in place of leading elsewhere, also
+ * by the browser's way back, with what leads there after all. A reload is asked about by the
+ * browser.
  */
 export function useHeldPlace(isHeld: boolean, ask: (leave: () => void) => void): () => void {
   const asked = useRef(ask);

@@ -24,7 +24,9 @@ export function useNamedPage(shown: string): void {
   }, [shown]);
 }
 
-/** Follows the name that the shown part gives to the page; undefined: the part has its own alone. */
+/**
+ * Follows the name that the shown part gives to the page; undefined: the part has its own alone.
+ */
 export function usePageName(): string | undefined {
   return useSyncExternalStore(follow, () => name);
 }

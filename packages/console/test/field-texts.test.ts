@@ -1,4 +1,6 @@
-/** The words of the administration: each field of its forms has its own, none are those of the API. */
+/**
+ * The words of the administration: each field of its forms has its own, none are those of the API.
+ */
 
 import type { Shape } from '@parley/ui/form/shape.ts';
 import { shapeOf } from '@parley/ui/form/shape.ts';

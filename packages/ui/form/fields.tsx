@@ -1,6 +1,6 @@
 import { Combobox } from '../choices/combobox.tsx';
 import { type Draft, groupOf } from './draft.ts';
-import { FieldFrame, FieldSet, type Wiring } from './field-frame.tsx';
+import { FieldFrame, FieldSet } from './field-frame.tsx';
 import type { FieldProps, PartProps } from './field-props.ts';
 import { FileField } from './file-field.tsx';
 import { useForm } from './form-context.ts';
@@ -9,6 +9,7 @@ import { ItemsField, MapField } from './list-fields.tsx';
 import { OptionsField } from './options-field.tsx';
 import { joined } from './problems.ts';
 import type { FieldShape } from './shape.ts';
+import type { Wiring } from './wiring.ts';
 
 /** The fields of an object, one below the other. */
 export function GroupFields({ shape, draft, path, onDraft }: PartProps) {

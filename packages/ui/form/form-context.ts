@@ -2,9 +2,9 @@ import { type ComponentType, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Choices } from '../choices/combobox.tsx';
 import type { Draft } from './draft.ts';
-import type { Wiring } from './field-frame.tsx';
 import type { JsonSchema } from './json-schema.ts';
 import type { Problems } from './problems.ts';
+import type { Wiring } from './wiring.ts';
 
 /** A replacement of a plain field. */
 export type Special =

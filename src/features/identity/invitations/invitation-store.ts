@@ -41,7 +41,9 @@ async function write(tx: Tx, { accountId, actorId, by }: Invited, secret: string
 /** The name of the secret from which the secrets of mailed invitations are made. */
 export const INVITATION_SECRET = 'invitation_secret';
 
-/** Returns the secret of a mailed invitation, which is not stored: the mail is written at each try. */
+/**
+ * Returns the secret of a mailed invitation, which is not stored: the mail is written at each try.
+ */
 export function secretOf(key: string, id: string): string {
   return `${PREFIX}${createHmac('sha256', key).update(id).digest('base64url')}`;
 }
