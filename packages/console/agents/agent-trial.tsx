@@ -6,6 +6,7 @@ import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useResource } from '@parley/ui/hooks/resource.ts';
 import { useState } from 'preact/hooks';
 import type { Item, MoreProps } from '../administration/section.ts';
+import { useAdministration } from '../administration/use-administration.ts';
 import { Link } from '../nav/link.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
 import { Conversation } from '../timeline/conversation.tsx';
@@ -72,10 +73,11 @@ interface LastRunProps {
 /** Says why the last run of the trial has failed, or that the agent works. */
 function LastRun({ agent, conversation }: LastRunProps) {
   const { client } = useSignedIn();
+  const runs = useAdministration().offered('list_runs');
   const query = new URLSearchParams({ agent_id: agent, conversation_id: conversation, limit: '1' });
   const { value } = useResource(
-    conversation,
-    async (signal) => (await client.fetch<List<AgentRun>>(`/v1/agents/runs?${query}`, { signal })).data,
+    runs === undefined ? null : conversation,
+    async (signal) => (await client.fetch<List<AgentRun>>(`${runs!.path}?${query}`, { signal })).data,
     { isMoving: () => true },
   );
   const run = value?.[0];

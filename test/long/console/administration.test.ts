@@ -289,7 +289,7 @@ t.test('what an agent lacks is said where it is tried', async () => {
     trigger_type: 'chat',
     config: {},
   };
-  const { body: made } = await call<{ readonly id: string }>('POST', '/v1/agents', { body });
+  const { body: made } = await call<{ readonly id: string }>('POST', '/v1/ai/agents', { body });
   await browser.go(page, `administration/agents/${made.id}`);
   await page.getByText('It has no role, so it cannot run.').waitFor();
 });
