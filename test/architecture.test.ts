@@ -140,7 +140,7 @@ const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['socket', 'states', 'forms', 'json'],
     ['resources', 'errors', 'lists'],
     ['schema', 'permissions'],
-    ['emoji', 'ids', 'traceparent', 'versions'],
+    ['emoji', 'ids', 'traceparent', 'versions', 'webhook-events'],
   ],
   'packages/ui': [
     ['data'],

@@ -124,21 +124,56 @@ export function usePlace(): Place {
 const listeners = new Set<() => void>();
 
 function follow(listener: () => void): () => void {
-  if (listeners.size === 0) addEventListener('popstate', announce);
+  if (listeners.size === 0) addEventListener('popstate', popped);
   listeners.add(listener);
   return () => {
     listeners.delete(listener);
-    if (listeners.size === 0) removeEventListener('popstate', announce);
+    if (listeners.size === 0) removeEventListener('popstate', popped);
   };
+}
+
+/** The browser has moved already: a held page takes its address back, and asks. */
+function popped(): void {
+  const here = shown?.href;
+  if (holder === undefined || here === undefined || here === location.href) {
+    announce();
+    return;
+  }
+  history.pushState(null, '', here);
+  isAsked(() => history.back());
 }
 
 function announce(): void {
   for (const listener of listeners) listener();
 }
 
+type Ask = (leave: () => void) => void;
+
+let holder: Ask | undefined;
+
+/** Asks before each way to another main part until the returned function is called. */
+export function holdPlace(ask: Ask): () => void {
+  holder = ask;
+  return () => {
+    if (holder === ask) holder = undefined;
+  };
+}
+
+/** Returns whether a holder was asked; it leads on with `leave`. */
+function isAsked(leave: () => void): boolean {
+  const ask = holder;
+  if (ask === undefined) return false;
+  ask(() => {
+    if (holder === ask) holder = undefined;
+    leave();
+  });
+  return true;
+}
+
 /** Shows another place. `replace`: the way back skips the present one. */
 export function go(place: Place, { replace = false } = {}): void {
   const path = pathOf(place);
+  if (path !== `${location.pathname}${location.search}` && isAsked(() => go(place, { replace }))) return;
   // Leading to the same place again is news to the parts that show it.
   if (path === `${location.pathname}${location.search}`) shown = undefined;
   else history[replace ? 'replaceState' : 'pushState'](null, '', path);

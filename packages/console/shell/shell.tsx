@@ -83,7 +83,7 @@ export function Shell() {
         <SidePane conversationId={main.id} pane={pane} isAsked={asked !== undefined} />
       )}
       <Notices />
-      {dialog === 'palette' && <Palette onClose={close} />}
+      {dialog === 'palette' && <Palette findMore={can('users:read') ? findSections : findNothing} onClose={close} />}
       {dialog === 'new' && <NewConversation onClose={close} />}
       {dialog === 'help' && <HelpDialog onClose={close} />}
     </div>
@@ -139,5 +139,8 @@ function MainPart({ main }: { readonly main: Main }) {
 }
 
 const NOTHING = {};
+const findSections = async (words: string) => (await import('../sections.tsx')).findSections(words);
+const findNothing = async () => [];
+
 const administration = async () => (await import('../sections.tsx')).AdministrationPage;
 const installation = async () => (await import('../installation/installation.tsx')).Installation;

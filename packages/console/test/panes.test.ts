@@ -5,6 +5,7 @@ import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { Email } from '@parley/protocol/resources/email.ts';
 import type { Me } from '@parley/protocol/resources/me.ts';
 import { jsonText } from '@parley/ui/data/json-text.ts';
+import { costText, durationText } from '@parley/ui/text/amounts.ts';
 import t from 'tap';
 import { excerptOf } from '../details/excerpt.ts';
 import { rightsOf } from '../details/rights.ts';
@@ -12,7 +13,7 @@ import { holdChangeOf } from '../holds/hold-change.ts';
 import { hasRemotePictures, withPictures } from '../mail/mail-pictures.ts';
 import { hasTable } from '../mail/mail-table.ts';
 import { bareSubject, whyOf } from '../mail/mail-words.ts';
-import { costText, durationText, toneOf } from '../runs/run-words.ts';
+import { toneOf } from '../runs/run-words.ts';
 import { hasLongNumber, splitArguments } from '../runs/split-arguments.ts';
 
 t.test('rights follow from the role in the conversation and in the account', async (t) => {

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../elements/button.tsx';
-import type { Wiring } from './field-frame.tsx';
+import type { Wiring } from './wiring.ts';
 import type { Special } from './form-context.ts';
 
 type FileFieldProps = Extract<Special, { readonly kind: 'file' }> & {

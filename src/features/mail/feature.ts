@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Email } from '@parley/protocol/resources/email.ts';
 import type { ReadEventData } from '../../core/features/account-event.ts';
 import type { Core, Feature, NodeParts } from '../../core/features/feature.ts';
-import { CONFIRMATION_DUE } from '../../core/features/mails.ts';
+import { CONFIRMATION_DUE, INVITATION_DUE } from '../../core/features/mails.ts';
 import { EMAIL_DUE } from '../../core/messages/outbox-topics.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
 import { isLoopbackAddress } from '../../platform/http/origins.ts';
@@ -28,10 +28,15 @@ import {
 import { EMAIL_RECEIVED } from './mails/outbox-topics.ts';
 import { type MailMetrics, mailMetrics } from './metrics.ts';
 import { addressesOf, type MailWriter } from './outgoing/compose-mail.ts';
-import { makeConfirmationMail, writeConfirmation } from './outgoing/confirmation-mails.ts';
 import { openDigestMails, writeDigest } from './outgoing/digest-mails.ts';
 import { fileLinkRoutes } from './outgoing/file-link-routes.ts';
 import { FileLinks } from './outgoing/file-links.ts';
+import {
+  makeConfirmationMail,
+  makeInvitationMail,
+  writeConfirmation,
+  writeInvitation,
+} from './outgoing/link-mails.ts';
 import { countLoops } from './outgoing/loop-limit.ts';
 import { type MailKey, openMailKey } from './outgoing/mail-key.ts';
 import { makeReply } from './outgoing/outgoing.ts';
@@ -99,6 +104,10 @@ export function mailBy(times: typeof SEND_TIMES, parse = parseMail): Feature {
               await makeConfirmationMail(database, config.mailFrom, due);
               wake();
             }),
+            handle(INVITATION_DUE, async (due) => {
+              await makeInvitationMail(database, config.mailFrom, due);
+              wake();
+            }),
             handle(EMAIL_RECEIVED, async ({ mail_id }, isRepeated) => {
               const head = await readMailHead(database, mail_id);
               if (head === undefined || head.conversation_id === null) return;
@@ -148,6 +157,7 @@ async function openSender(node: NodeParts, metrics: MailMetrics, times: typeof S
       reply,
       digest: (mail: MailRow) => writeDigest(database, mail),
       confirmation: (mail: MailRow) => writeConfirmation(database, urls.public, mail),
+      invitation: (mail: MailRow) => writeInvitation(database, urls.public, mail),
     };
     const running = new MailSender({ ...node, metrics, transport, times, writers });
     sender = disposer.add('mail that goes out', running, (it) => it.close());
