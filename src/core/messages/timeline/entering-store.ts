@@ -11,6 +11,8 @@ export interface WaitingPlan {
   readonly status: 'draft' | 'scheduled';
   /** In the order in which they enter. `senderId` is the sender that the message then shows. */
   readonly entries: readonly { readonly id: string; readonly senderId: string | null }[];
+  /** The person that sends what others have written, who needs no notification of it. */
+  readonly by?: string;
 }
 
 /**
@@ -21,11 +23,11 @@ export interface WaitingPlan {
 export function enterTimeline(
   tx: Tx,
   { conversationId, sequence }: SequenceNumber,
-  { status, entries }: WaitingPlan,
+  { status, entries, by }: WaitingPlan,
 ): Promise<(MessageRow & { outbox_id: number })[]> {
   const ids = entries.map(({ id }) => id);
   const senderIds = entries.map(({ senderId }) => senderId);
-  return tx.query(ENTER_TIMELINE, conversationId, sequence, status, ids, senderIds);
+  return tx.query(ENTER_TIMELINE, conversationId, sequence, status, ids, senderIds, by ?? null);
 }
 
 // The times are in the order of the numbers, like those of a flush of the write path.
@@ -36,6 +38,7 @@ const ENTER_TIMELINE = statement<
     status: string,
     ids: readonly string[],
     senderIds: readonly (string | null)[],
+    by: string | null,
   ],
   MessageRow & { outbox_id: number }
 >('enter-timeline')`
@@ -54,7 +57,8 @@ const ENTER_TIMELINE = statement<
     ), event AS (
       INSERT INTO outbox (topic, payload)
       SELECT '${MESSAGES_SENT.name}', jsonb_build_object('messages',
-        jsonb_agg(jsonb_build_object('conversation_id', conversation_id, 'id', id) ORDER BY sequence))
+        jsonb_agg(jsonb_strip_nulls(jsonb_build_object('conversation_id', conversation_id, 'id', id, 'by', $6::text))
+          ORDER BY sequence))
       FROM entered HAVING count(*) > 0
       RETURNING id
     )
