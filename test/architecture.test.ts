@@ -22,7 +22,7 @@ const OURS: Readonly<Record<string, { readonly imports: readonly string[]; reado
   client: { imports: ['protocol'], by: /^src\/app\/tail\.ts$/ },
   archives: { imports: ['protocol'], by: /^src\/features\/import\// },
   'mail-reader': { imports: ['protocol'], by: /^src\/features\/(mail|agents)\// },
-  markdown: { imports: [], by: /^src\/(features\/mail|core\/messages)\// },
+  markdown: { imports: [], by: /^src\/(features\/mail|core\/(messages|resources))\// },
   'embedded-postgres': { imports: [], by: /^src\/app\// },
   protocol: { imports: [], by: /^src\// },
 };

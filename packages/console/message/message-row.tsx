@@ -3,6 +3,7 @@ import { previewOf } from '@parley/markdown/message-text.ts';
 import type { StatedEvent } from '@parley/protocol/resources/chat-message.ts';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { Boundary } from '@parley/ui/feedback/boundary.tsx';
+import { notifyFailure } from '@parley/ui/feedback/notify.ts';
 import { fullTimeOf, timeOf } from '@parley/ui/text/time.ts';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { memo } from 'preact/compat';
@@ -139,9 +140,15 @@ function Row(props: MessageRowProps) {
         {isThere && <MessageReactions message={message} />}
         {isThere && !isInThread && <MessageThread message={message} />}
         <MessageDelivery message={message} />
-        <ReadBy readers={readers} />
       </div>
-      {hasActions && <MessageActions actions={actions()} onMenu={setMenuOpen} />}
+      <ReadBy readers={readers} />
+      {hasActions && (
+        <MessageActions
+          actions={actions()}
+          onMenu={setMenuOpen}
+          onReact={(emoji) => void live?.react(message.id, emoji).catch(notifyFailure)}
+        />
+      )}
       {isThere && mode !== null && <RowDialogs mode={mode} message={message} row={row} onDone={done} />}
     </article>
   );

@@ -132,6 +132,7 @@ function MainPart({ main }: { readonly main: Main }) {
     case 'home':
       return (
         <div class="shell-empty">
+          <h1 class="hidden-visually">Inbox</h1>
           <p>Choose a conversation, or press ? for the keys.</p>
         </div>
       );

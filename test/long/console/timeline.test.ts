@@ -265,6 +265,41 @@ t.test('older messages load above, and the reading position does not move', asyn
   await closeAll(page);
 });
 
+t.test('many unread messages open at the first one, with a way to the newest', async (t) => {
+  const id = await group('unread');
+  for (let sent = 0; sent < 300; sent += 50) {
+    await Promise.all(
+      Array.from({ length: 50 }, (_, index) => send(id, grace, { body: bodyOf(sent + index + 1) })),
+    );
+  }
+  await call('POST', `/v1/messaging/conversations/${id}/actions/mark-read`, ada, { sequence: 60 });
+  for (const count of [240, 25]) {
+    const page = await browser.open('ada', `c/${id}`);
+    await page.locator('.timeline-unread').waitFor();
+    const first = await idOf(id, 301 - count);
+    await until(
+      async () => {
+        const { top, height } = await placeOf(page, first);
+        return top >= 0 && top < height / 2;
+      },
+      { what: `the first of ${count} unread on top` },
+    );
+    const jump = page.locator('.timeline-unread-note');
+    await jump.filter({ hasText: new RegExp(`^${count} new since `) }).waitFor();
+    await page.getByRole('button', { name: `${count} new messages` }).waitFor();
+    t.equal(await readOf(id), 300 - count, 'nothing of it counts as read yet');
+    await jump.getByRole('button', { name: 'Jump to newest' }).click();
+    await row(page, await idOf(id, 300)).waitFor();
+    await reachesEnd(page);
+    await jump.waitFor({ state: 'hidden' });
+    await until(async () => (await readOf(id)) === 300, { what: 'all is read' });
+    const last = await idOf(id, 276);
+    await menu(page, last, 'Mark unread from here');
+    await until(async () => (await readOf(id)) === 275, { what: 'some are unread' });
+    await closeAll(page);
+  }
+});
+
 t.test('a jump to an old message, and new ones meanwhile', async (t) => {
   const old = await idOf(many, 5_000);
   const page = await browser.open('ada', `c/${many}?message=${old}`);

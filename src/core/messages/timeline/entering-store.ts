@@ -9,7 +9,7 @@ import { isOpenNumber, type SequenceNumber } from './timeline-store.ts';
 /** Existing rows outside a timeline that enter it; there may be none. */
 export interface WaitingPlan {
   readonly status: 'draft' | 'scheduled';
-  /** The actor that approved the draft. */
+  /** The person that approved the draft, and needs no notification of it. */
   readonly approvedBy?: string;
   /** In the order in which they enter. `senderId` is the sender that the message then shows. */
   readonly entries: readonly { readonly id: string; readonly senderId: string | null }[];
@@ -58,7 +58,8 @@ const ENTER_TIMELINE = statement<
     ), event AS (
       INSERT INTO outbox (topic, payload)
       SELECT '${MESSAGES_SENT.name}', jsonb_build_object('messages',
-        jsonb_agg(jsonb_build_object('conversation_id', conversation_id, 'id', id) ORDER BY sequence))
+        jsonb_agg(jsonb_strip_nulls(jsonb_build_object('conversation_id', conversation_id, 'id', id, 'by', $6::text))
+          ORDER BY sequence))
       FROM entered HAVING count(*) > 0
       RETURNING id
     )

@@ -128,10 +128,10 @@ function insertText(withMore: boolean): string {
       WHERE ${isOpenNumber('i.conversation_id', 'i.sequence', FLOOR)}
       ORDER BY i.conversation_id, i.author_id, i.client_message_id
       ON CONFLICT DO NOTHING
-      RETURNING id, account_id, conversation_id, body, sender_id, created_at AS at, NULL::xid8 AS changed_in,
+      RETURNING id, account_id, conversation_id, sender_id, created_at AS at, NULL::xid8 AS changed_in,
         (SELECT c.roster_version FROM conversations c WHERE c.id = messages.conversation_id) AS roster_version
     ), ${withMore ? INSERT_ATTACHMENTS : ''}
-    ${insertPlanned(`${plannedRows('$2')} JOIN inserted e ON e.id = p.id AND e.roster_version = p.roster_version`)},
+    ${insertPlanned(`${plannedRows('$2')} JOIN inserted e ON e.id = p.id AND e.roster_version = p.roster_version`, 'p.preview')},
     event AS (
       INSERT INTO outbox (topic, payload)
       SELECT '${MESSAGES_SENT.name}', jsonb_build_object('messages',
