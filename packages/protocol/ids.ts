@@ -40,6 +40,7 @@ export const ID_PREFIXES = {
   identityProvider: 'idp',
   widget: 'wgt',
   addressConfirmation: 'adc',
+  conversationView: 'cvw',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;
