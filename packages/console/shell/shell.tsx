@@ -14,6 +14,7 @@ import { WorkPage } from '../work/work-page.tsx';
 import { Banner } from './banner.tsx';
 import { useDeclaredPresence } from './declare-presence.ts';
 import { HelpDialog } from './help-dialog.tsx';
+import { HomePage } from './home-page.tsx';
 import { Loaded } from './loaded.tsx';
 import { usePageTitle } from './page-title.ts';
 import { focusMain, focusPart } from './parts-focus.ts';
@@ -58,7 +59,15 @@ export function Shell() {
           <Icon of={ArrowLeft} size={16} />
           Inbox
         </Link>
-        <MainPart main={main} />
+        {main.at === 'home' ? (
+          <HomePage
+            onFind={() => setDialog('palette')}
+            onNew={() => setDialog('new')}
+            onHelp={() => setDialog('help')}
+          />
+        ) : (
+          <MainPart main={main} />
+        )}
       </main>
       {main.at === 'conversation' && pane !== undefined && <SidePane conversationId={main.id} pane={pane} />}
       <Notices />
@@ -81,7 +90,7 @@ function useFocusOf(main: Main): void {
   }, [place, isHome]);
 }
 
-function MainPart({ main }: { readonly main: Main }) {
+function MainPart({ main }: { readonly main: Exclude<Main, { readonly at: 'home' }> }) {
   switch (main.at) {
     case 'conversation':
       return (
@@ -103,12 +112,6 @@ function MainPart({ main }: { readonly main: Main }) {
       return <Loaded load={administration} />;
     case 'installation':
       return <Loaded load={installation} />;
-    case 'home':
-      return (
-        <div class="shell-empty">
-          <p>Choose a conversation, or press ? for the keys.</p>
-        </div>
-      );
   }
 }
 

@@ -39,6 +39,7 @@ export const SHORTCUTS: readonly ShortcutGroup[] = [
       { keys: ['M'], does: 'Mute or unmute' },
       { keys: ['E'], does: 'Archive or unarchive' },
       { keys: ['A'], does: 'Assign a case' },
+      { keys: ['X'], does: 'Select the conversation; with Shift all since the last one' },
       { keys: ['Shift', 'F10'], does: 'Show all actions' },
     ],
   },

@@ -90,7 +90,7 @@ class DayWriter {
     const agos = written.map(({ said }) => said.ago);
     const mails = written.map(({ said }) => (said.mail === 'sent' ? 'sent' : null));
     await this.#tx.query(DATE_MESSAGES, messageIds, agos, mails);
-    await this.#tx.query(DATE_WAITING, ids);
+    await this.#tx.query(DATE_WAITING, [...ids.values()]);
     for (const dated of DATE_PARTS) await this.#tx.query(dated, messageIds);
     return ids;
   }

@@ -51,7 +51,7 @@ export async function readWorkCounts(db: Querier, principal: Principal): Promise
  * waits.
  */
 function workOf(category: 'approval.requested' | 'draft.proposed', actorId: '$1' | '$2'): string {
-  return `notifications n WHERE n.recipient_id = ${actorId} AND n.status <> 'dismissed'
+  return `notifications n WHERE n.recipient_id = ${actorId} AND n.subject IS NOT NULL AND n.status <> 'dismissed'
       AND n.category = '${category}'`;
 }
 

@@ -27,7 +27,7 @@ export const INDEXES: Indexes = {
     notifications_changed: { on: 'notifications (recipient_id, changed_in) WHERE changed_in IS NOT NULL' },
     // The notifications of work that waits for their recipient. Those of messages are not in it.
     notifications_work: {
-      on: "notifications (recipient_id, id) WHERE category IN ('approval.requested', 'draft.proposed') AND status <> 'dismissed'",
+      on: "notifications (recipient_id, category) WHERE subject IS NOT NULL AND status <> 'dismissed'",
     },
     notifications_subject: { on: 'notifications (subject, recipient_id) WHERE subject IS NOT NULL' },
     actors_customer_address: { on: 'actors (account_id, lower(handle)) WHERE customer' },
