@@ -28,8 +28,8 @@ export interface ConversationFilter {
    */
   readonly order?: (typeof INBOX_ORDERS)[number];
   /**
-   * `unread`, `mine` (owned by the caller), `unassigned` (cases), or `snoozed`. All of several hold;
-   * they require version 1.4.harbor.
+   * `unread`, `mine` (owned by the caller), `unassigned` (cases), or `snoozed`. All of several
+   * hold; they require version 1.4.harbor.
    */
   readonly filter?: (typeof INBOX_FILTERS)[number] | readonly (typeof INBOX_FILTERS)[number][];
   /** As the caller sees it; all but `hidden` by default. */

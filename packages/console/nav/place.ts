@@ -104,7 +104,9 @@ function decoded(segment: string): string {
   }
 }
 
-/** The query parameter with the filters of the list of conversations, which is beside each place. */
+/**
+ * The query parameter with the filters of the list of conversations, which is beside each place.
+ */
 const LIST = 'list';
 
 /** Returns a path with the present filters of the list. */
