@@ -41,6 +41,7 @@ export const ID_PREFIXES = {
   widget: 'wgt',
   addressConfirmation: 'adc',
   invitation: 'inv',
+  conversationView: 'cvw',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;

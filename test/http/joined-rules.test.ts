@@ -255,6 +255,8 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
   poll_realtime: FOLLOWED_TWICE,
   show_typing: 'none',
   create_push_subscription: 'none',
+  create_conversation_view: [[{ name: 'A', filters: {} }, '422 validation_failed filters']],
+  update_conversation_view: [[{ filters: {} }, '422 validation_failed filters']],
   set_notification_settings: 'none',
   mark_all_notifications: 'none',
   create_upload_url: 'none',

@@ -39,6 +39,7 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   erasures: 'erasure',
   imports: 'import',
   'push-subscriptions': 'pushSubscription',
+  views: 'conversationView',
   events: 'event',
   webhooks: 'webhook',
   deliveries: 'webhookDelivery',
@@ -592,6 +593,17 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
       origin: 'https://push.example.com',
     })
     .execute();
+  const conversationView = newId('conversationView');
+  await database.kysely
+    .insertInto('conversation_views')
+    .values({
+      id: conversationView,
+      account_id: accountId,
+      actor_id: zoe.id,
+      name: 'Queue',
+      filters: '{"order":"waiting"}',
+    })
+    .execute();
   await create('/v1/auth/tokens', { user_id: zoe.id });
   const { family_id: session } = await database.kysely
     .selectFrom('refresh_tokens')
@@ -651,6 +663,7 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
     notification,
     emailComplaint,
     pushSubscription,
+    conversationView,
     session,
     account: accountId,
   } as Record<IdKind, string>;

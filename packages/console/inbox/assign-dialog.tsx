@@ -12,14 +12,16 @@ import { findPeople } from '../names/people.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
 
 export interface AssignDialogProps {
-  readonly conversation: Conversation;
+  /** The case; null where `onChoose` assigns several. */
+  readonly conversation: Conversation | null;
+  readonly onChoose?: (owner: Choice) => void;
   readonly onClose: () => void;
 }
 
 /** Chooses the owner of a case: a person or a group. */
-export function AssignDialog({ conversation, onClose }: AssignDialogProps) {
+export function AssignDialog({ conversation, onChoose, onClose }: AssignDialogProps) {
   const { client, me } = useSignedIn();
-  const owner = conversation.assignee_id ?? null;
+  const owner = conversation?.assignee_id ?? null;
   const own = {
     id: me.actor.id,
     type: 'user',
@@ -42,14 +44,15 @@ export function AssignDialog({ conversation, onClose }: AssignDialogProps) {
     return choices.filter(({ id }) => id !== owner);
   };
   return (
-    <Dialog title="Assign the case" onClose={onClose}>
+    <Dialog title={conversation === null ? 'Assign the cases' : 'Assign the case'} onClose={onClose}>
       <ChoiceField
         label="Person or group"
         autoFocus
         find={find}
         onChoose={(choice) => {
           onClose();
-          assign(client, conversation, choice).catch(notifyFailure);
+          onChoose?.(choice);
+          if (conversation !== null) assign(client, conversation, choice).catch(notifyFailure);
         }}
       />
     </Dialog>
@@ -57,7 +60,11 @@ export function AssignDialog({ conversation, onClose }: AssignDialogProps) {
 }
 
 /** Assigns the case to a person, who then takes part in it, or to a group. */
-async function assign({ conversations }: Client, { id, participants }: Conversation, owner: Choice) {
+export async function assign(
+  { conversations }: Client,
+  { id, participants }: Conversation,
+  owner: Choice,
+): Promise<void> {
   if (owner === NOBODY) return void (await conversations.assign(id, null));
   const isPerson = 'type' in owner;
   const takesPart = participants?.some(

@@ -2,23 +2,28 @@ import { useInbox, usePresence } from '@parley/client/react';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useEvent } from '@parley/ui/hooks/use-event.ts';
+import { notifyFailure } from '@parley/ui/feedback/notify.ts';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
+import type { ComponentType } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { nameOf } from '../names/conversation-name.ts';
 import { usePlace } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import type { BulkBarProps } from './bulk-bar.tsx';
 import { InboxRow } from './inbox-row.tsx';
 import type { InboxView } from './inbox-view.ts';
+import { queryOf } from './list-filters.ts';
 import { useNeighbourKeys } from './neighbour-keys.ts';
 import { setListed } from './listed.ts';
 import { useActions } from './use-actions.tsx';
 import { useMentioned } from './use-mentioned.ts';
 import { useRowFocus } from './use-row-focus.ts';
+import { useSelection } from './use-selection.ts';
 
 /** The conversations of a view, by activity, with the actions on each. */
 export function InboxList({ view }: { readonly view: InboxView }) {
   const { me } = useSignedIn();
-  const { conversations, hasMore, status, error, live } = useInbox(view.query);
+  const { conversations, hasMore, status, error, live } = useInbox(queryOf(view.query));
   const { main } = usePlace();
   const myId = me.actor.id;
   const openId = main.at === 'conversation' ? main.id : null;
@@ -34,6 +39,8 @@ export function InboxList({ view }: { readonly view: InboxView }) {
   const { tabStop, onKeyDown } = useRowFocus(list, ids, openId);
   useNeighbourKeys(ids, openId);
   useLayoutEffect(() => setListed(ids));
+  const { selected, toggle, set } = useSelection(ids);
+  const Bar = useBulkBar(selected.size > 0);
 
   const openMenu = useEvent((conversation: Conversation, anchor: HTMLElement) => {
     showMenu({ anchor, label: 'Actions', items: actionsOn(conversation, anchor) });
@@ -46,6 +53,8 @@ export function InboxList({ view }: { readonly view: InboxView }) {
     if (row === null || conversation === undefined) return;
     const pressed = pressedKey(event);
     if (pressed === 'F10' && event.shiftKey) openMenu(conversation, row);
+    else if (pressed.toLowerCase() === 'x') toggle(conversation.id, event.shiftKey);
+    else if (pressed === 'Escape' && selected.size > 0) set([]);
     else {
       const action = actionsOn(conversation, row).find(({ detail }) => detail === pressed);
       if (action === undefined) return;
@@ -66,7 +75,7 @@ export function InboxList({ view }: { readonly view: InboxView }) {
     <>
       {conversations.length === 0 && <p class="inbox-list-none">{view.empty}</p>}
       {/* biome's rule is about static elements: the rows in it have the focus. */}
-      <ul ref={list} class="inbox-list" aria-label={view.label} onKeyDown={press}>
+      <ul ref={list} class="inbox-list" data-selecting={selected.size > 0} aria-label={view.label} onKeyDown={press}>
         {conversations.map((conversation) => {
           const { id } = conversation;
           const { otherId } = nameOf(conversation, myId);
@@ -79,15 +88,35 @@ export function InboxList({ view }: { readonly view: InboxView }) {
               isMentioned={mentioned.has(id) && conversation.unread > 0}
               presence={otherId === null ? undefined : presence.get(otherId)}
               isTabStop={id === tabStop}
+              isSelected={selected.has(id)}
+              onSelect={toggle}
               onMenu={openMenu}
             />
           );
         })}
       </ul>
+      {selected.size > 0 && Bar !== null && (
+        <Bar
+          selected={conversations.filter(({ id }) => selected.has(id))}
+          shown={conversations.length}
+          onAll={() => set(ids)}
+          onKeep={set}
+        />
+      )}
       {hasMore && <More load={async () => void (await live?.loadMore())} />}
       {overlays}
     </>
   );
+}
+
+/** Returns the bar of actions on several rows, which is loaded when it is first wanted. */
+function useBulkBar(isWanted: boolean): ComponentType<BulkBarProps> | null {
+  const [Bar, setBar] = useState<ComponentType<BulkBarProps> | null>(null);
+  useEffect(() => {
+    if (!isWanted || Bar !== null) return;
+    import('./bulk-bar.tsx').then(({ BulkBar }) => setBar(() => BulkBar), notifyFailure);
+  }, [isWanted, Bar]);
+  return Bar;
 }
 
 /** Loads the next page when it comes near the visible part of the list. */

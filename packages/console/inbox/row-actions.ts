@@ -14,6 +14,7 @@ import {
   CircleCheck,
   Eye,
   EyeOff,
+  Hourglass,
   Mail,
   RotateCcw,
   UserPlus,
@@ -45,7 +46,7 @@ export const ACTION_KEYS = {
   assign: 'a',
 } as const;
 
-type ActionName = keyof typeof ACTION_KEYS | 'hide' | 'unassign' | 'take';
+type ActionName = keyof typeof ACTION_KEYS | 'hide' | 'unassign' | 'take' | 'lane';
 
 /** An action on a conversation, as an item of a menu. */
 export interface RowAction extends MenuItem {
@@ -63,7 +64,7 @@ export function rowActions(conversation: Conversation, context: ActionContext): 
 }
 
 /** Returns the caller's participant; undefined where it only sees the conversation. */
-function ownParticipant({ participants }: Conversation, myId: string): Participant | undefined {
+export function ownParticipant({ participants }: Conversation, myId: string): Participant | undefined {
   return participants?.find(
     ({ actor_id, membership }) => actor_id === myId && (membership === 'active' || membership === 'hidden'),
   );
@@ -143,6 +144,12 @@ function ownActions(conversation: Conversation, context: ActionContext): RowActi
   ];
 }
 
+/** The lanes that no other action leads to. */
+const BY_HAND = [
+  ['waiting_internal', 'Move to “Waiting for the team”'],
+  ['waiting_external', 'Move to “Waiting for the customer”'],
+] as const;
+
 function caseActions(conversation: Conversation, context: ActionContext): RowAction[] {
   const { id, audience, assignee_id: assignee = null, workflow_status: lane } = conversation;
   if (audience !== 'customer' || !mayChange(conversation, context)) return [];
@@ -163,6 +170,14 @@ function caseActions(conversation: Conversation, context: ActionContext): RowAct
     ...(assignee === null
       ? []
       : [{ name: 'unassign', label: 'Unassign', icon: UserRoundX, act: assign(null) } as const]),
+    ...BY_HAND.filter(([to]) => to !== lane).map(
+      ([to, label]): RowAction => ({
+        name: 'lane',
+        label,
+        icon: Hourglass,
+        act: () => run(conversations.moveTo(id, to)),
+      }),
+    ),
     lane === 'resolved'
       ? {
           name: 'resolve',
@@ -202,7 +217,7 @@ function sharedActions(conversation: Conversation, context: ActionContext): RowA
   ];
 }
 
-function mayChange(conversation: Conversation, { myId, isAdmin, can }: ActionContext): boolean {
+export function mayChange(conversation: Conversation, { myId, isAdmin, can }: ActionContext): boolean {
   const role = ownParticipant(conversation, myId)?.role;
   return can('messaging:update') && (isAdmin || (role !== undefined && role !== 'viewer'));
 }

@@ -107,6 +107,31 @@ function decoded(segment: string): string {
 
 const DETAILS: Pane = { shows: 'details' };
 
+/**
+ * The query parameter with the filters of the list of conversations, which is beside each place.
+ */
+const LIST = 'list';
+
+/** Returns a path with the present filters of the list. */
+function withList(path: string): string {
+  const list = new URLSearchParams(location.search).get(LIST);
+  if (list === null) return path;
+  return `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams({ [LIST]: list })}`;
+}
+
+/** Follows the filters of the list of conversations in the address; null where it has none. */
+export function useList(): string | null {
+  return useSyncExternalStore(follow, () => new URLSearchParams(location.search).get(LIST));
+}
+
+/** Puts the filters of the list of conversations into the address. */
+export function setList(text: string): void {
+  const url = new URL(location.href);
+  url.searchParams.set(LIST, text);
+  history.replaceState(null, '', url);
+  announce();
+}
+
 let shown: { readonly href: string; readonly place: Place } | undefined;
 
 /** Returns the place that the page shows now. */
@@ -172,7 +197,7 @@ function isAsked(leave: () => void): boolean {
 
 /** Shows another place. `replace`: the way back skips the present one. */
 export function go(place: Place, { replace = false } = {}): void {
-  const path = pathOf(place);
+  const path = withList(pathOf(place));
   if (path !== `${location.pathname}${location.search}` && isAsked(() => go(place, { replace }))) return;
   // Leading to the same place again is news to the parts that show it.
   if (path === `${location.pathname}${location.search}`) shown = undefined;

@@ -17,6 +17,7 @@ import { WorkPage } from '../work/work-page.tsx';
 import { Banner } from './banner.tsx';
 import { useDeclaredPresence } from './declare-presence.ts';
 import { HelpDialog } from './help-dialog.tsx';
+import { HomePage } from './home-page.tsx';
 import { Loaded } from './loaded.tsx';
 import { usePageTitle } from './page-title.ts';
 import { focusField, focusMain, focusPart } from './parts-focus.ts';
@@ -77,7 +78,15 @@ export function Shell() {
           <Icon of={ArrowLeft} size={16} />
           Inbox
         </Link>
-        <MainPart main={main} />
+        {main.at === 'home' ? (
+          <HomePage
+            onFind={() => setDialog('palette')}
+            onNew={() => setDialog('new')}
+            onHelp={() => setDialog('help')}
+          />
+        ) : (
+          <MainPart main={main} />
+        )}
       </main>
       {main.at === 'conversation' && pane !== undefined && (
         <SidePane conversationId={main.id} pane={pane} isAsked={asked !== undefined} />
@@ -107,7 +116,7 @@ function useFocusOf(main: Main): void {
   }, [place, isHome]);
 }
 
-function MainPart({ main }: { readonly main: Main }) {
+function MainPart({ main }: { readonly main: Exclude<Main, { readonly at: 'home' }> }) {
   switch (main.at) {
     case 'conversation':
       return (
@@ -129,13 +138,6 @@ function MainPart({ main }: { readonly main: Main }) {
       return <Loaded load={administration} of={NOTHING} />;
     case 'installation':
       return <Loaded load={installation} of={NOTHING} />;
-    case 'home':
-      return (
-        <div class="shell-empty">
-          <h1 class="hidden-visually">Inbox</h1>
-          <p>Choose a conversation, or press ? for the keys.</p>
-        </div>
-      );
   }
 }
 

@@ -50,6 +50,7 @@ export const SHORTCUTS: readonly ShortcutGroup[] = [
       { keys: ['M'], does: 'Mute or unmute' },
       { keys: ['E'], does: 'Resolve or reopen a case, archive or unarchive another' },
       { keys: ['A'], does: 'Assign a case' },
+      { keys: ['X'], does: 'Select the conversation; with Shift all since the last one' },
       { keys: ['Shift', 'F10'], does: 'Show all actions' },
     ],
   },

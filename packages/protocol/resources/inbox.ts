@@ -74,7 +74,11 @@ describe(UpdateInboxBody, {
 });
 
 /** The orders of lists of conversations. */
-export const INBOX_ORDERS = ['created', 'activity'] as const;
+export const INBOX_ORDERS = ['created', 'activity', 'waiting'] as const;
+
+export const INBOX_ORDERS_SINCE: MembersSince<(typeof INBOX_ORDERS)[number]> = {
+  waiting: '1.4.harbor-preview.1',
+};
 
 export const INBOX_FILTERS = ['unread', 'mine', 'unassigned', 'snoozed', 'open'] as const;
 
@@ -116,6 +120,23 @@ describe(Latest, {
     'When something was last sent in it, whether or not it was deleted since; its creation where nothing was sent.',
 });
 
+/** The numbers of things that wait for the caller (docs/contract.md#work). */
+export const WorkCounts = Type.Object({
+  count: Count,
+  unassigned: Count,
+  mine: Count,
+  approvals: Count,
+  drafts: Count,
+});
+export type WorkCounts = Static<typeof WorkCounts>;
+describe(WorkCounts, {
+  count: 'The sum of the others.',
+  unassigned: 'Number of cases without an assignee whose customer waits for an answer.',
+  mine: 'Number of cases that the caller owns and whose customer waits for an answer.',
+  approvals: 'Number of runs of agents that wait for an approval of the caller.',
+  drafts: 'Number of proposed replies that the caller may approve.',
+});
+
 /** Counts over the conversations of the caller (docs/contract.md#the-inbox). */
 export const InboxSummary = Type.Object({
   object: Type.Literal('inbox_summary'),
@@ -127,6 +148,7 @@ export const InboxSummary = Type.Object({
   lanes: Lanes,
   latest: Type.Array(Latest),
   as_of: AsOf,
+  work: Since('1.4.harbor-preview.1', WorkCounts),
 });
 export type InboxSummary = Static<typeof InboxSummary>;
 describe(InboxSummary, {
@@ -142,6 +164,7 @@ describe(InboxSummary, {
     'The first ten conversations in the order of activity. A client that holds a list moves them to its top. Where all ten are later than what it knows (`as_of` of the list, then the first of the last event), more may have moved, and it reads the first page again.',
   as_of:
     'The moment that this describes. What was committed later comes with events, or with the next request.',
+  work: 'The numbers of things that wait for the caller, as Get Work has them. 0 to customers.',
 });
 
 export const MarkUnreadBody = Body({

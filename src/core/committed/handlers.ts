@@ -1,5 +1,6 @@
 import { handle, type TopicHandler } from '../../platform/db/queue/topic.ts';
 import { ACTOR_CHANGED, RIGHTS_CHANGED } from '../accounts/rights/rights-changed.ts';
+import { followDeletion } from '../conversations/cases/waiting.ts';
 import {
   CONVERSATION_ASSIGNED,
   CONVERSATION_CREATED,
@@ -87,6 +88,7 @@ export function committedHandlers(parts: CommittedParts): readonly TopicHandler[
     }),
     handle(MESSAGE_DELETED, async (deleted) => {
       await contentChanged(deleted);
+      await followDeletion(database, deleted.conversation_id);
       await ofFeatures.messageDeleted(deleted);
     }),
   ];

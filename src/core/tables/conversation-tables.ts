@@ -41,6 +41,10 @@ interface ConversationTables {
     topic_type: 'account' | 'actor' | 'entity' | null;
     topic_id: string | null;
     lane_behind: Conversation['workflow_status'];
+    /**
+     * Since when the customer waits for an answer; triggers write it (migrations/0057_waiting.ts).
+     */
+    waiting_since: string | null;
     direct_key: string | null;
     /** Set on a tombstone, which can be restored until it is purged. */
     deleted_at: string | null;

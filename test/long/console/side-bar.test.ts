@@ -108,6 +108,84 @@ t.test('views: unread, snoozed, archived, and back', async (t) => {
   await page.close();
 });
 
+t.test('filters combine, are a link, and stay as a view', async (t) => {
+  const page = await browser.open('ada');
+  const room = (await row(page, 'Room 12').getAttribute('data-id'))!;
+  await page.getByRole('button', { name: 'More views' }).click();
+  await page.getByRole('menuitem', { name: 'Filter and sort…' }).click();
+  await page.getByLabel('Kind').selectOption('group');
+  await page.getByRole('checkbox', { name: 'Unread' }).check();
+  t.strictSame(await seriousFindings(page), []);
+  await page.getByLabel('Save as a view').fill('New in groups');
+  await page.getByRole('button', { name: 'Save and show' }).click();
+  await page.getByRole('button', { name: 'View: New in groups' }).waitFor();
+  await page.getByText('No conversation has all of these filters.').waitFor();
+  await say(room, 'For the view');
+  await row(page, 'Room 12').waitFor();
+  t.equal(await rows(page).count(), 1);
+  const link = page.url();
+  await page.close();
+
+  const other = await browser.context.newPage();
+  browser.watch(other);
+  await other.goto(link);
+  await row(other, 'Room 12').waitFor();
+  t.equal(await rows(other).count(), 1, 'the address has the filters');
+  await row(other, 'Room 12').getByRole('link').click();
+  await other.waitForURL(/\/c\/cnv_.*list=/);
+  await row(other, 'Room 12').waitFor({ state: 'detached' });
+  await other.getByRole('button', { name: 'View: New in groups' }).click();
+  await other.getByRole('menuitem', { name: 'Filter and sort…' }).click();
+  await other.getByRole('button', { name: /^Delete the view/ }).click();
+  await other.getByRole('button', { name: 'View: Filtered' }).waitFor();
+  await other.getByRole('button', { name: 'All' }).click();
+  await row(other, 'Room 12').waitFor();
+  await other.close();
+});
+
+const REFUSED = {
+  code: 'insufficient_permissions',
+  type: 'permission_error',
+  param: null,
+  doc_url: '/docs/api/errors',
+  is_transient: false,
+  request_log_url: null,
+};
+
+t.test('several rows at once: X, a range, the bar, and what was not changed', async (t) => {
+  const page = await browser.open('ada');
+  const bar = page.getByRole('toolbar', { name: 'Actions on the selected conversations' });
+  await row(page, 'Room 11').getByRole('link').focus();
+  await page.keyboard.press('x');
+  await bar.getByText('1 selected').waitFor();
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  await page.keyboard.press('Shift+X');
+  await bar.getByText('3 selected').waitFor();
+  t.strictSame(await seriousFindings(page), []);
+  await page.keyboard.press('Escape');
+  await bar.waitFor({ state: 'detached' });
+
+  const moved = ['Room 11', 'Room 10'];
+  for (const title of moved) {
+    await row(page, title).hover();
+    await row(page, title).getByRole('checkbox').check();
+  }
+  await bar.getByText('2 selected').waitFor();
+  const failing = await row(page, 'Room 10').getAttribute('data-id');
+  await page.route(`**/v1/messaging/conversations/${failing}`, (route) =>
+    route.request().method() === 'PATCH'
+      ? route.fulfill({ status: 403, json: { error: { ...REFUSED, message: 'It is refused.' } } })
+      : route.continue(),
+  );
+  await bar.getByRole('button', { name: 'Archive' }).click();
+  await row(page, 'Room 11').waitFor({ state: 'detached' });
+  await page.getByText('Room 10: It is refused.').waitFor();
+  await bar.getByText('1 selected').waitFor();
+  t.ok(await row(page, 'Room 10').getByRole('checkbox').isChecked(), 'what failed stays selected');
+  await page.close();
+});
+
 t.test('the list by keys: j, k, mute, the menu; the focus stays with its row when it moves', async () => {
   const page = await browser.open('ada');
   await row(page, 'Room 27').getByRole('link').focus();
