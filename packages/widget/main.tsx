@@ -12,8 +12,15 @@ const widgetId = new URLSearchParams(location.search).get('widget') ?? '';
 const published = call<WidgetPublic>('GET', `/v1/widgets/${encodeURIComponent(widgetId)}/public`);
 const isFramed = window !== parent;
 // The page around greets as soon as this script has run.
-const host = isFramed ? Host.greeted(published.then(({ sites }) => sites)) : Promise.resolve(null);
+const host = isFramed ? Host.greeted(isSite) : Promise.resolve(null);
 render(<Frame published={published} greeted={host} confirmation={takeConfirmation()} />, document.body);
+
+function isSite(origin: string): Promise<boolean> {
+  return published.then(
+    ({ sites }) => sites.includes(origin),
+    () => false,
+  );
+}
 
 /** Returns the token of a mailed link, and takes it out of the address. Framed pages have none. */
 function takeConfirmation(): string | null {

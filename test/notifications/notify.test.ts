@@ -221,6 +221,7 @@ function conversation(members: readonly Member[]): ConversationFacts {
     persona: null,
     mailboxId: null,
     widgetId: null,
+    mailsAnswers: false,
     rosterVersion: 0,
     purgedThrough: 0,
   };

@@ -10,6 +10,8 @@ import { html } from './pages/html.ts';
 export interface BuiltPageOptions {
   /** The folder of the build, with `page.json` and `assets/`. */
   readonly built: URL;
+  /** The file that names the page's files, if the folder has several pages. */
+  readonly page?: string;
   /** The path below which the files are served. */
   readonly assets: string;
   readonly title: string;
@@ -34,11 +36,17 @@ export function builtAssetRoutes({ built, assets }: BuiltPageOptions): PublicRou
 }
 
 /** Returns the document, whose body its script fills. Rejects as `readBuiltFile` does. */
-export async function builtDocument({ built, assets, title, what }: BuiltPageOptions): Promise<Document> {
-  const names = await readBuiltFile(built, 'page.json', what);
+export async function builtDocument({
+  built,
+  page = 'page.json',
+  assets,
+  title,
+  what,
+}: BuiltPageOptions): Promise<Document> {
+  const names = await readBuiltFile(built, page, what);
   const { script, style, preloads } = JSON.parse(names.toString()) as {
     readonly script: string;
-    readonly style: string;
+    readonly style?: string;
     readonly preloads: readonly string[];
   };
   const { text } = html`<!doctype html>
@@ -49,7 +57,7 @@ export async function builtDocument({ built, assets, title, what }: BuiltPageOpt
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
 <link rel="icon" type="image/svg+xml" href="/docs/assets/icon.svg">
-<link rel="stylesheet" href="${assets}/${style}">
+${style === undefined ? [] : [html`<link rel="stylesheet" href="${assets}/${style}">`]}
 ${preloads.map((name) => html`<link rel="modulepreload" href="${assets}/${name}">`)}
 <script type="module" src="${assets}/${script}"></script>
 </head>

@@ -22,6 +22,8 @@ declare module '../../platform/hooks.ts' {
      * Without it such mails are canceled.
      */
     confirmationMail(db: Db, confirmationId: string, publicUrl: string): Promise<MailText | undefined>;
+    /** Called in the transaction that deletes an inbox. */
+    inboxDeleted(tx: Tx, inboxId: string): Promise<void>;
     /** Returns whether a node with this configuration sends mail. Without it none does. */
     sendsMail(config: NodeSettings): boolean;
     /** Returns the digest that waits for a user, or undefined. Without it no digest is mailed. */

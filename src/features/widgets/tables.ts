@@ -23,6 +23,8 @@ interface WidgetTables {
     texts: ColumnType<WidgetTextsInput, string | undefined, string>;
     colors: ColumnType<WidgetColorsInput, string | undefined, string>;
     identity_provider_id: string | null;
+    /** The inbox from which answers that stay unread are mailed. */
+    inbox_id: string | null;
     enabled: Generated<boolean>;
     /** Actor id. */
     created_by: string;
@@ -53,6 +55,10 @@ interface WidgetTables {
     address: string;
     language: WidgetLanguage;
     used_at: string | null;
+    /** When the code was entered in the page that asked. */
+    code_used_at: string | null;
+    /** How often a code was entered. */
+    tries: Generated<number>;
     expires_at: string;
     created_at: Time;
   };

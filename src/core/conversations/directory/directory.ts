@@ -39,6 +39,8 @@ export interface ConversationFacts {
   readonly mailboxId: string | null;
   /** The widget that the case was opened through; null without one, or if it was removed. */
   readonly widgetId: string | null;
+  /** Whether answers that its customer does not read are mailed, from the inbox of the widget. */
+  readonly mailsAnswers: boolean;
   /**
    * The least version of the roster in Postgres that `members` and `agents` reflect. A send
    * compares it with the version at its commit (docs/architecture.md#recipients).
@@ -140,7 +142,7 @@ type DirectoryRow = Pick<
   | 'widget_id'
   | 'roster_version'
   | 'purged_through'
-> & { persona: ActorFields | null };
+> & { persona: ActorFields | null; mails_answers: boolean };
 
 interface MemberRow
   extends ActorFields,
@@ -190,6 +192,7 @@ function toFacts(row: DirectoryRow, members: readonly MemberRow[]): Conversation
     persona: row.persona && presentActor(row.persona),
     mailboxId: row.inbox_id,
     widgetId: row.widget_id,
+    mailsAnswers: row.mails_answers,
     rosterVersion: row.roster_version,
     purgedThrough: row.purged_through,
   };
@@ -220,6 +223,7 @@ const READ_CONVERSATIONS = statement<[ids: readonly string[], personaName: strin
 )`
     SELECT c.id, c.account_id, c.type, c.audience, c.status, c.title, c.deleted_at, c.is_blocked, c.roster_version, c.purged_through,
       i.id AS inbox_id, w.id AS widget_id,
+      c.inbox_id IS NULL AND w.inbox_id IS NOT NULL AS mails_answers,
       CASE WHEN c.audience = 'customer' THEN (
         SELECT ${ACTOR_JSON} FROM messaging_groups g JOIN actors a ON a.id = g.actor_id
         WHERE g.id = ${personaGroup('$2')}

@@ -3,6 +3,7 @@ import { wireTime } from '@parley/protocol/json/canonical-json.ts';
 import type { Principal } from '../../../api/access/principal.ts';
 import type { Cursors } from '../changes/cursors.ts';
 import type { NodeOptions } from '../options.ts';
+import type { PresenceRecord } from '../presence/presence-record.ts';
 import type { Fanout } from '../stream/fanout.ts';
 import type { Streams } from '../stream/streams.ts';
 import { mayHaveFeed, type Revocation } from './revocation.ts';
@@ -15,6 +16,7 @@ export interface AdmissionOptions extends Pick<NodeOptions, 'limits' | 'siblings
   readonly streams: Pick<Streams, 'joinFeed' | 'leaveFeed'>;
   readonly fanout: Pick<Fanout, 'addVersion'>;
   readonly revocation: Pick<Revocation, 'changes' | 'check'>;
+  readonly record: Pick<PresenceRecord, 'declare'>;
 }
 
 /** Makes a session with a known caller `ready`, however the caller became known. */
@@ -55,10 +57,12 @@ export class Admission {
    * `service_unavailable` while the engine is unavailable.
    */
   async admit(session: Session, principal: Principal, rightsRead?: number, leaving = 0): Promise<void> {
-    const { streams, fanout, revocation, cursors } = this.#options;
+    const { streams, fanout, revocation, cursors, record } = this.#options;
     this.requireRoom(principal.actor.id, leaving);
     const { expiresAtMs } = principal.credential;
     session.identify(principal, expiresAtMs);
+    // No answer is mailed to a customer with an open socket (core/accounts/people/people.ts).
+    if (principal.customer) record.declare(session, principal.actor.id, 'online');
     fanout.addVersion(session.version);
     if (revocation.changes !== rightsRead) revocation.check(session);
     if (mayHaveFeed(principal)) {

@@ -14,21 +14,26 @@ export interface FrameRoutesOptions {
 }
 
 /**
- * Returns the routes of the files that `npm run build` made: the loader, and the frame, whose
- * headers name the sites that may embed it (src/features/widgets/README.md). `built`: the folder of
+ * Returns the routes of the files that `npm run build` made: the loader, and the pages of the panel
+ * and of the bubble, whose headers name the sites that may embed them (src/features/widgets/README.md). `built`: the folder of
  * the build.
  */
 export function frameRoutes({ database, filesOrigin }: FrameRoutesOptions, built = BUILT): PublicRoutes {
   const frame = { built, assets: '/widget/assets', title: 'Chat', what: 'widget' };
-  const page = documentRoute(() => builtDocument(frame));
-  return {
-    '/widget.js': documentRoute(() => loaderDocument(built), LOADER_HEADERS),
-    '/widget/frame': async (request) => {
+  /** Returns the route of a page that the widget's sites alone embed. */
+  const framed = (document: () => Promise<Document>): PublicRoutes[string] => {
+    const page = documentRoute(document);
+    return async (request) => {
       const sites = await sitesOf(database, request);
       if (sites === undefined) return NOT_FOUND;
       const answer = await page(request);
       return { ...answer, headers: { ...answer.headers, ...frameHeaders(sites, filesOrigin) } };
-    },
+    };
+  };
+  return {
+    '/widget.js': documentRoute(() => loaderDocument(built), LOADER_HEADERS),
+    '/widget/frame': framed(() => builtDocument(frame)),
+    '/widget/bubble': framed(() => builtDocument({ ...frame, page: 'bubble.json', title: 'News' })),
     ...builtAssetRoutes(frame),
   };
 }

@@ -18,8 +18,8 @@ export function presentWidget(row: WidgetRow): Widget {
   return presentAs(Widget, { ...row, ...shownOf(row) });
 }
 
-/** Returns the widget for visitors. `confirmsAddresses`: whether this server sends mail. */
-export function presentPublic(row: OfferedWidget, nowMs: number, confirmsAddresses: boolean): WidgetPublic {
+/** Returns the widget for visitors. `sendsMail`: whether this server does. */
+export function presentPublic(row: OfferedWidget, nowMs: number, sendsMail: boolean): WidgetPublic {
   return presentAs(WidgetPublic, {
     id: row.id,
     account_id: row.account_id,
@@ -28,7 +28,8 @@ export function presentPublic(row: OfferedWidget, nowMs: number, confirmsAddress
     ...shownOf(row),
     ...standingAt(row.hours, nowMs),
     identifies: row.identity_provider_id !== null,
-    confirms_addresses: confirmsAddresses,
+    confirms_addresses: sendsMail,
+    mails_answers: sendsMail && row.inbox_id !== null,
   });
 }
 
@@ -43,7 +44,7 @@ export function checkWidget({ sites, hours }: Pick<UpdateWidgetBody, 'sites' | '
 
 /** Returns the columns that a body sets. */
 export function columnsOf(body: CreateWidgetBody | UpdateWidgetBody) {
-  const { name, sites, group_id, hours, texts, colors, identity_provider_id, enabled } = body;
+  const { name, sites, group_id, hours, texts, colors, identity_provider_id, enabled, inbox_id } = body;
   return {
     ...(name !== undefined && { name }),
     ...(sites !== undefined && { sites: readSites(sites) }),
@@ -53,6 +54,7 @@ export function columnsOf(body: CreateWidgetBody | UpdateWidgetBody) {
     ...(colors !== undefined && { colors: JSON.stringify(colors ?? {}) }),
     ...(identity_provider_id !== undefined && { identity_provider_id }),
     ...(enabled !== undefined && { enabled }),
+    ...(inbox_id !== undefined && { inbox_id }),
   };
 }
 
