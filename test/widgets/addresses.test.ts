@@ -35,7 +35,9 @@ async function mailTo(address: string, number = 1): Promise<string> {
   const mailsTo = () => mail.received.filter(({ recipients }) => recipients.includes(address));
   const { raw } = await until(() => mailsTo()[number - 1], { what: `mail ${number} to ${address}` });
   const bytes = raw
-    .replaceAll(/(?<=base64\r\n\r\n)[\w+/=\r\n]+/g, (text) => Buffer.from(text, 'base64').toString().replaceAll('=', '=3D'))
+    .replaceAll(/(?<=base64\r\n\r\n)[\w+/=\r\n]+/g, (text) =>
+      Buffer.from(text, 'base64').toString().replaceAll('=', '=3D'),
+    )
     .replaceAll(/=\r?\n/g, '')
     .replaceAll(/((?:=[0-9A-F]{2})+)/g, (hex) => Buffer.from(hex.replaceAll('=', ''), 'hex').toString());
   return bytes;

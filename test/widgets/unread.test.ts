@@ -171,13 +171,25 @@ t.test(
     t.match(second, /^In-Reply-To: <answer-1@home.example>/m);
     t.match(second, /^References: .*<c\.cnv_/m);
     const statusOf = async (wanted: ChatMessage) => {
-    const path = `/v1/messaging/conversations/${id}/messages`;
-    const { data } = await need<{ data: ChatMessage[] }>('GET', path);
-    return data.find((message) => message.id === wanted.id)!.email_status;
-  };
-  await until(async () => (await statusOf(next)) === 'sent', { what: 'the team to see that it was mailed' });
-  t.equal(await statusOf(first), null);
-});
+      const path = `/v1/messaging/conversations/${id}/messages`;
+      const { data } = await need<{ data: ChatMessage[] }>('GET', path);
+      return data.find((message) => message.id === wanted.id)!.email_status;
+    };
+    await until(async () => (await statusOf(next)) === 'sent', {
+      what: 'the team to see that it was mailed',
+    });
+    t.equal(await statusOf(first), null);
+  },
+);
+
+t.test('nothing is mailed that was read, withdrawn or is read live', async (t) => {
+  const address = 'reader@home.example';
+  const { access_token: token } = await confirmed(address);
+  const { id } = await openCase(token);
+  await send(token, id, 'Hello');
+  const read = await reply(id, 'Read at once');
+  const path = `/v1/messaging/conversations/${id}/actions/mark-read`;
+  await need('POST', path, { token, body: { sequence: read.sequence } });
   await passTime(id);
   const gone = await reply(id, 'A slip');
   await need('DELETE', `/v1/messaging/messages/${gone.id}`);

@@ -199,8 +199,8 @@ function forTeam(row: MessageRow, viewer: Viewer, expansions: MessageExpansions)
 }
 
 /**
- * Returns the status of a reply by mail: queued until its mail has an outcome. Null for an answer in
- * the chat, unless it was mailed because it was not read.
+ * Returns the status of a reply by mail: queued until its mail has an outcome. Null for an answer
+ * in the chat, unless it was mailed because it was not read.
  */
 function emailStatusOf({ channel, kind, status, email_status }: MessageRow): SentEmailStatus | null {
   if (kind === 'email' || status !== 'sent') return null;

@@ -134,7 +134,9 @@ function receivedEvent({ conversation_id, message_id, automatic, ...head }: Mail
   };
 }
 
-/** Returns the effects by which answers that stay unread are mailed. A node without SMTP has none. */
+/**
+ * Returns the effects by which answers that stay unread are mailed. A node without SMTP has none.
+ */
 function unreadEffects({ config, database, directory }: NodeParts): Effects {
   if (config.smtpUrl === null) return {};
   const options = { database, directory };

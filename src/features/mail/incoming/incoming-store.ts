@@ -205,8 +205,8 @@ const READ_USER = statement<[accountId: string, address: string], { id: string }
     SELECT id FROM users WHERE account_id = $1 AND email = lower($2)`;
 
 /**
- * Returns SQL that joins conversation `id` if it is an open case of account `$1` and inbox `$2`, or a
- * chat whose unread answers were mailed from there.
+ * Returns SQL that joins conversation `id` if it is an open case of account `$1` and inbox `$2`, or
+ * a chat whose unread answers were mailed from there.
  */
 function openCase(id: string): string {
   return `JOIN conversations c ON c.id = ${id} AND c.account_id = $1 AND (c.inbox_id = $2

@@ -75,7 +75,9 @@ export const IS_ID = `~ '^[!-;=?-~]{1,250}$'`;
 /** Maximum Message-IDs of a References header: some servers refuse long headers. */
 const MAX_REFERENCES = 20;
 
-/** Returns SQL: an array of the Message-IDs of a case, oldest first: the first and the last ones. */
+/**
+ * Returns SQL: an array of the Message-IDs of a case, oldest first: the first and the last ones.
+ */
 export function threadIds(conversationId: string): string {
   return `ARRAY(
         SELECT l.rfc_id FROM (

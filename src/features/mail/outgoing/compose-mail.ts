@@ -9,7 +9,10 @@ import type { MailRow } from '../mails/mail-store.ts';
 export interface MailContent extends MailText {
   /** The address for bounces. */
   readonly sender: string;
-  /** Whether no mail or message caused it, but the passing of time (RFC 3834). Default: by its purpose. */
+  /**
+   * Whether no mail or message caused it, but the passing of time (RFC 3834). Default: by its
+   * purpose.
+   */
   readonly isGenerated?: boolean;
   readonly attachments: readonly {
     readonly filename: string;

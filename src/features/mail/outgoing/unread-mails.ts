@@ -60,7 +60,8 @@ function lookLater(tx: Tx, conversationId: string): Promise<void> {
 /**
  * Makes the mail of the unread answers of a case: one until they are read, under the lock of the
  * case, so that it is one whatever dies in between. While a socket of the customer is open it looks
- * again later. The text is written at each try of the mail (write-reply.ts), of what is unread then.
+ * again later. The text is written at each try of the mail (write-reply.ts), of what is unread
+ * then.
  */
 export async function mailUnread(
   { database, key, log, hasTransport, onDue }: OutgoingOptions,

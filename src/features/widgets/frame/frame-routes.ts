@@ -15,8 +15,8 @@ export interface FrameRoutesOptions {
 
 /**
  * Returns the routes of the files that `npm run build` made: the loader, and the pages of the panel
- * and of the bubble, whose headers name the sites that may embed them (src/features/widgets/README.md). `built`: the folder of
- * the build.
+ * and of the bubble, whose headers name the sites that may embed them
+ * (src/features/widgets/README.md). `built`: the folder of the build.
  */
 export function frameRoutes({ database, filesOrigin }: FrameRoutesOptions, built = BUILT): PublicRoutes {
   const frame = { built, assets: '/widget/assets', title: 'Chat', what: 'widget' };
