@@ -3,7 +3,6 @@ import { wireTime } from '@parley/protocol/json/canonical-json.ts';
 import type { Principal } from '../../../api/access/principal.ts';
 import type { Cursors } from '../changes/cursors.ts';
 import type { NodeOptions } from '../options.ts';
-import type { PresenceRecord } from '../presence/presence-record.ts';
 import type { Fanout } from '../stream/fanout.ts';
 import type { Streams } from '../stream/streams.ts';
 import { mayHaveFeed, type Revocation } from './revocation.ts';
@@ -16,7 +15,8 @@ export interface AdmissionOptions extends Pick<NodeOptions, 'limits' | 'siblings
   readonly streams: Pick<Streams, 'joinFeed' | 'leaveFeed'>;
   readonly fanout: Pick<Fanout, 'addVersion'>;
   readonly revocation: Pick<Revocation, 'changes' | 'check'>;
-  readonly record: Pick<PresenceRecord, 'declare'>;
+  /** Notes the sockets of customers (presence/presence-record.ts). */
+  readonly record: { declare(socket: object, actorId: string, status: 'online'): void };
 }
 
 /** Makes a session with a known caller `ready`, however the caller became known. */
