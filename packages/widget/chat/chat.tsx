@@ -37,7 +37,8 @@ export function Chat(props: ChatProps) {
   const { conversations, summary, status } = useInbox({ include: ['last_message'] });
   const { state } = useConnection();
   // Without a session of its own, a mail was asked for: its link was opened elsewhere.
-  const [moved, setMoved] = useState(() => (now.kind === 'none' ? asked.mail : null));
+  const [isLeft, setLeft] = useState(false);
+  const moved = now.kind === 'none' && !isLeft ? asked.mail : null;
   const [chosen, setChosen] = useState<string | 'list' | 'new' | null>(null);
   // The case of a message that was not sent: the next try goes into it.
   const begun = useRef<string | null>(null);
@@ -54,8 +55,8 @@ export function Chat(props: ChatProps) {
   const isKnown = isRead && writing.current !== null;
   const at = chosen ?? writing.current?.begunAt ?? newest?.id ?? 'new';
   const onEntered = (session: VisitorSession) => {
-    // The text in the field goes along.
-    if (at !== 'list') writing.current?.moveTo(session.customer_id, at);
+    // The text in the field goes along. Without a field the newest conversation is shown.
+    if (moved === null && at !== 'list') writing.current?.moveTo(session.customer_id, at);
     props.onEntered(session);
   };
   const beginVisitor = () => {
@@ -115,7 +116,7 @@ export function Chat(props: ChatProps) {
           onEntered={onEntered}
           onNew={() => {
             asked.forget();
-            setMoved(null);
+            setLeft(true);
           }}
         />
       )}
