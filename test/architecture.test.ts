@@ -22,7 +22,7 @@ const OURS: Readonly<Record<string, { readonly imports: readonly string[]; reado
   client: { imports: ['protocol'], by: /^src\/app\/tail\.ts$/ },
   archives: { imports: ['protocol'], by: /^src\/features\/import\// },
   'mail-reader': { imports: ['protocol'], by: /^src\/features\/(mail|agents)\// },
-  markdown: { imports: [], by: /^src\/(features\/mail|core\/(messages|resources))\// },
+  markdown: { imports: [], by: /^src\/(features\/(mail|widgets)|core\/(messages|resources))\// },
   'embedded-postgres': { imports: [], by: /^src\/app\// },
   protocol: { imports: [], by: /^src\// },
 };
@@ -432,7 +432,7 @@ const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
   'packages/widget/chat/bubble-files.tsx': ['preview', 'address'],
   'packages/widget/host/launcher.ts': [
     "createElement('iframe')",
-    `\`\${origin}/widget/frame?\${new URLSearchParams({ account, widget, lang: language })}\``,
+    `\`\${origin}/widget/\${page}?\${new URLSearchParams({ account, widget, lang: language })}\``,
   ],
   'packages/ui/elements/avatar.tsx': ['url'],
   'packages/ui/text/markdown.tsx': ['href'],

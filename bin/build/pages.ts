@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { basename, dirname, extname, join } from 'node:path';
+import { basename, dirname, extname, join, parse } from 'node:path';
 import { bundle as bundleStyles } from 'lightningcss';
 import { rolldown } from 'rolldown';
 
@@ -15,6 +15,8 @@ interface Page {
   readonly out: string;
   /** A classic script without imports, for the pages of others, and its name in `out`. */
   readonly loader?: { readonly source: string; readonly name: string };
+  /** A small page without a style, and the name of its `page.json`. */
+  readonly small?: { readonly source: string; readonly name: string };
 }
 
 const PAGES: readonly Page[] = [
@@ -23,13 +25,14 @@ const PAGES: readonly Page[] = [
     sources: 'packages/widget',
     out: 'packages/widget/dist',
     loader: { source: 'packages/widget/loader.ts', name: 'widget.js' },
+    small: { source: 'packages/widget/bubble/bubble.ts', name: 'bubble.json' },
   },
 ];
 
 /** The content of `page.json`: the files that a document names, by their names in `assets/`. */
 interface BuiltPage {
   readonly script: string;
-  readonly style: string;
+  readonly style?: string;
   /** Modules that the script imports at once. */
   readonly preloads: readonly string[];
 }
@@ -42,7 +45,7 @@ export async function buildPages(): Promise<void> {
   for (const page of PAGES) await buildPage(page);
 }
 
-async function buildPage({ sources, out, loader }: Page): Promise<void> {
+async function buildPage({ sources, out, loader, small }: Page): Promise<void> {
   const place = join(ROOT, out);
   await mkdir(dirname(place), { recursive: true });
   const stage = await mkdtemp(`${place}-`);
@@ -56,6 +59,10 @@ async function buildPage({ sources, out, loader }: Page): Promise<void> {
     if (loader !== undefined) await writeLoader(join(ROOT, loader.source), join(stage, loader.name));
     const built: BuiltPage = { script, style, preloads };
     await writeFile(join(stage, 'page.json'), JSON.stringify(built));
+    if (small !== undefined) {
+      const page: BuiltPage = await writeScripts(join(ROOT, small.source), assets);
+      await writeFile(join(stage, small.name), JSON.stringify(page));
+    }
     await rm(place, { recursive: true, force: true });
     await rename(stage, place);
   } finally {
@@ -65,7 +72,7 @@ async function buildPage({ sources, out, loader }: Page): Promise<void> {
 
 async function writeScripts(entry: string, dir: string): Promise<Pick<BuiltPage, 'script' | 'preloads'>> {
   const build = await rolldown({
-    input: { main: entry },
+    input: { [parse(entry).name]: entry },
     platform: 'browser',
     tsconfig: false,
     resolve: { alias: { react: 'preact/compat' }, extensions: ['.ts', '.tsx', '.js', '.mjs'] },

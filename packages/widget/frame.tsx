@@ -10,6 +10,7 @@ import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { Chat } from './chat/chat.tsx';
 import { Confirmation } from './chat/confirmation.tsx';
 import type { Host } from './host/host.ts';
+import { Asked } from './identity/asked.ts';
 import { frameStorage } from './identity/frame-storage.ts';
 import { type Identified, Identity } from './identity/identity.ts';
 import { Visitor } from './identity/visitor-session.ts';
@@ -77,9 +78,11 @@ function OpenFrame({ widget, host, speech, confirmation }: OpenFrameProps) {
   const [now, setNow] = useState<Identified | null>(null);
   const [isShown, setShown] = useState(host === null);
   const [token, setToken] = useState(confirmation);
-  const [identity, visitor] = useMemo(() => {
-    const visitor = new Visitor(widget.id, frameStorage('localStorage'));
-    return [new Identity({ widget, visitor, host, onChange: setNow }), visitor];
+  const [identity, visitor, asked] = useMemo(() => {
+    const storage = frameStorage('localStorage');
+    const visitor = new Visitor(widget.id, storage);
+    const identity = new Identity({ widget, visitor, host, onChange: setNow });
+    return [identity, visitor, new Asked(widget.id, storage)];
   }, [widget, host]);
   useEffect(() => {
     if (host === null) void identity.change(false);
@@ -91,6 +94,10 @@ function OpenFrame({ widget, host, speech, confirmation }: OpenFrameProps) {
         focus: () => document.querySelector<HTMLElement>('textarea, .home-new')?.focus(),
       });
   }, [host, identity]);
+  const isPerson = now !== null && now.client !== null;
+  useEffect(() => {
+    if (now !== null && now.kind !== 'returning') host?.keep(isPerson);
+  }, [host, now, isPerson]);
   useLayoutEffect(() => {
     const { style } = document.documentElement;
     for (const scheme of ['light', 'dark'] as const) {
@@ -99,11 +106,16 @@ function OpenFrame({ widget, host, speech, confirmation }: OpenFrameProps) {
       if (color !== null) style.setProperty(`--widget-on-${scheme}`, readableOn(color));
     }
   }, [widget]);
+  /** Goes on as the customer whose address was confirmed. */
+  const become = (session: VisitorSession) => {
+    visitor.keep(session, true);
+    asked.forget();
+    identity.reopen();
+  };
   if (token !== null) {
     const confirm = async () => {
       const path = `/v1/widgets/${encodeURIComponent(widget.id)}/visitors/actions/open-confirmation`;
-      visitor.keep(await call<VisitorSession>('POST', path, { body: { token } }), true);
-      identity.reopen();
+      become(await call<VisitorSession>('POST', path, { body: { token } }));
       setToken(null);
     };
     return <Confirmation texts={speech.texts} onConfirm={confirm} />;
@@ -117,6 +129,8 @@ function OpenFrame({ widget, host, speech, confirmation }: OpenFrameProps) {
         widget={widget}
         host={host}
         identity={identity}
+        asked={asked}
+        onEntered={become}
         now={now}
         isShown={isShown}
         speech={speech}

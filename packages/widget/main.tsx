@@ -13,7 +13,7 @@ const widgetId = named.get('widget') ?? '';
 const published = call<WidgetPublic>('GET', `/v1/widgets/${encodeURIComponent(widgetId)}/public`);
 const isFramed = window !== parent;
 // The page around greets as soon as this script has run.
-const host = isFramed ? Host.greeted(published.then(({ sites }) => sites)) : Promise.resolve(null);
+const host = isFramed ? Host.greeted(isSite) : Promise.resolve(null);
 // The document shows an empty panel until there is something in the page (main.css).
 const page = document.createElement('div');
 page.className = 'page';
@@ -23,6 +23,13 @@ render(
   <Frame published={published} greeted={host} lang={named.get('lang')} confirmation={confirmation} />,
   page,
 );
+
+function isSite(origin: string): Promise<boolean> {
+  return published.then(
+    ({ sites }) => sites.includes(origin),
+    () => false,
+  );
+}
 
 /** Returns the token of a mailed link, and takes it out of the address. Framed pages have none. */
 function takeConfirmation(): string | null {

@@ -325,6 +325,7 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
   ],
   claim_visitor: 'none',
   confirm_address: 'none',
+  enter_confirmation_code: 'none',
   open_confirmation: 'none',
   refresh_token: 'none',
   register: 'none',

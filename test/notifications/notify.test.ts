@@ -232,6 +232,7 @@ function conversation(members: readonly Member[]): ConversationFacts {
     mailboxId: null,
     widgetId: null,
     assigneeId: null,
+    mailsAnswers: false,
     rosterVersion: 0,
     purgedThrough: 0,
   };

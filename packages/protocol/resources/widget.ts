@@ -133,6 +133,8 @@ const PROVIDER =
   'Id of the identity provider, of customers, whose tokens say who a visitor is. Null: visitors stay anonymous, or confirm an e-mail address.';
 const SHOW_TEAM =
   'Whether visitors see the first names and the pictures of up to three members of its group. Without it they see the name and the picture of the group alone.';
+const INBOX =
+  'Id of the inbox from which answers are mailed that a customer with a proven address has not read for some minutes. Null: none are mailed.';
 const ENABLED =
   'Whether pages can show it. Without it the frame is 404 and no visitor begins; conversations that have begun go on.';
 
@@ -150,6 +152,7 @@ export const Widget = Type.Object({
   enabled: Type.Boolean(),
   created_by: Type.String(),
   ...Times,
+  inbox_id: Since('1.4.harbor-preview.1', Nullable(Type.String())),
 });
 export type Widget = Static<typeof Widget>;
 describe(Widget, {
@@ -163,6 +166,7 @@ describe(Widget, {
   show_team: SHOW_TEAM,
   enabled: ENABLED,
   created_by: 'Id of the actor that made it.',
+  inbox_id: INBOX,
 });
 
 export const CreateWidgetBody = Body(
@@ -176,6 +180,7 @@ export const CreateWidgetBody = Body(
     identity_provider_id: Type.Optional(Id),
     show_team: Since('1.4.harbor-preview.1', Type.Boolean()),
     enabled: Type.Optional(Type.Boolean()),
+    inbox_id: Since('1.4.harbor-preview.1', Id),
   },
   { examples: [{ name: 'Shop', sites: ['https://shop.example'] }] },
 );
@@ -190,6 +195,7 @@ describe(CreateWidgetBody, {
   identity_provider_id: `${PROVIDER} Default null.`,
   show_team: `${SHOW_TEAM} Default false.`,
   enabled: `${ENABLED} Default true.`,
+  inbox_id: `${INBOX} Default null.`,
 });
 
 /** Absent fields stay, null clears; a sent object replaces the previous object as a whole. */
@@ -204,6 +210,7 @@ export const UpdateWidgetBody = Body(
     identity_provider_id: Type.Optional(Nullable(Id)),
     show_team: Since('1.4.harbor-preview.1', Type.Boolean()),
     enabled: Type.Optional(Type.Boolean()),
+    inbox_id: Since('1.4.harbor-preview.1', Nullable(Id)),
   },
   { minProperties: 1, examples: [{ enabled: false }] },
 );
@@ -218,6 +225,7 @@ describe(UpdateWidgetBody, {
   identity_provider_id: PROVIDER,
   show_team: SHOW_TEAM,
   enabled: ENABLED,
+  inbox_id: INBOX,
 });
 
 const Persona = Type.Object({ name: Type.String(), avatar_url: Nullable(Type.String()) });
@@ -244,6 +252,7 @@ export const WidgetPublic = Type.Object({
   answers_in: Since('1.4.harbor-preview.1', Nullable(OneOf(ANSWER_TIMES))),
   identifies: Type.Boolean(),
   confirms_addresses: Type.Boolean(),
+  mails_answers: Since('1.4.harbor-preview.1', Type.Boolean()),
 });
 export type WidgetPublic = Static<typeof WidgetPublic>;
 describe(WidgetPublic, {
@@ -259,6 +268,8 @@ describe(WidgetPublic, {
     'How long the first answer to a conversation of this widget took in half of the cases of the last four weeks, counted within its hours: a few `minutes`, an `hour` or a `day` at most. Null for longer, and for fewer than five conversations.',
   identifies: 'Whether tokens of the application say who a visitor is.',
   confirms_addresses: 'Whether a visitor can confirm an e-mail address: whether this server sends mail.',
+  mails_answers:
+    'Whether answers that stay unread are mailed to a proven address: whether the widget has an inbox, and this server sends mail.',
 });
 
 /** The credentials of a visitor, who has the conversations of the named customer. */
@@ -321,11 +332,14 @@ export const AddressConfirmation = Type.Object({
   object: Type.Literal('address_confirmation'),
   email: Type.String(),
   expires_at: Timestamp,
+  confirmation_token: Since('1.4.harbor-preview.1', Type.String()),
 });
 export type AddressConfirmation = Static<typeof AddressConfirmation>;
 describe(AddressConfirmation, {
   email: 'The address that gets the mail.',
-  expires_at: 'Until when the link works.',
+  expires_at: 'Until when the link and the code work.',
+  confirmation_token:
+    'Goes with the code of the mail into `enter-code`: the code works in the page that has this token alone.',
 });
 
 export const OpenConfirmationBody = Body({
@@ -335,3 +349,48 @@ export const OpenConfirmationBody = Body({
   ),
 });
 export type OpenConfirmationBody = Static<typeof OpenConfirmationBody>;
+
+/** How often codes may be entered: for one mail, and for one address in a day. */
+export const CODE_TRIES = { mail: 5, address: 10 } as const;
+
+export const EnterCodeBody = Body(
+  {
+    confirmation_token: described(
+      Type.String({ minLength: 1, maxLength: 200 }),
+      'The token of the answer to the page that asked for the mail.',
+    ),
+    code: described(
+      Type.String({ pattern: '^[0-9]{6}$', sentence: 'Must be six digits.' }),
+      `The code of the mail. It can be used once, within an hour; ${CODE_TRIES.mail} tries are possible.`,
+    ),
+  },
+  { examples: [{ confirmation_token: 'x3Zt…', code: '402119' }] },
+);
+export type EnterCodeBody = Static<typeof EnterCodeBody>;
+
+const UnreadAnswer = Type.Object({
+  conversation_id: Type.String(),
+  message_id: Type.String(),
+  sender_name: Nullable(Type.String()),
+  text: Type.String(),
+  created_at: Timestamp,
+});
+describe(UnreadAnswer, {
+  conversation_id: 'Id of the conversation that the answer is in.',
+  message_id: 'Id of the message.',
+  sender_name: 'The name under which the team has written it.',
+  text: 'The first words of the answer, as plain text. Empty where it has files alone.',
+  created_at: 'When it was sent.',
+});
+
+/** What waits unread for a customer, for the launcher of a widget. */
+export const UnreadAnswers = Type.Object({
+  object: Type.Literal('unread_answers'),
+  unread: Type.Integer({ minimum: 0 }),
+  newest: Nullable(UnreadAnswer),
+});
+export type UnreadAnswers = Static<typeof UnreadAnswers>;
+describe(UnreadAnswers, {
+  unread: 'The number of conversations with something unread.',
+  newest: 'The newest answer that was not read. Null where there is none.',
+});

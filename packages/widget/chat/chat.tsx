@@ -1,8 +1,9 @@
 import { useConnection, useInbox } from '@parley/client/react';
-import type { WidgetPublic } from '@parley/protocol/resources/widget.ts';
+import type { VisitorSession, WidgetPublic } from '@parley/protocol/resources/widget.ts';
 import type { Upload } from '@parley/ui/files/uploads.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Host } from '../host/host.ts';
+import type { Asked } from '../identity/asked.ts';
 import type { Identified, Identity } from '../identity/identity.ts';
 import { Refused } from '../identity/widget-calls.ts';
 import type { Speech } from '../texts/texts.ts';
@@ -11,22 +12,31 @@ import type { WrittenMessage } from './field.tsx';
 import { Head } from './head.tsx';
 import { Home } from './home.tsx';
 import { KeptWriting } from './kept-writing.ts';
+import { Moved } from './moved.tsx';
 import { Start } from './start.tsx';
 
 export interface ChatProps {
   readonly widget: WidgetPublic;
   readonly host: Host | null;
   readonly identity: Identity;
+  /** The mail that this browser has asked for, to confirm an address. */
+  readonly asked: Asked;
+  /** Called with the session of the customer whose code was entered. */
+  readonly onEntered: (session: VisitorSession) => void;
   readonly now: Identified;
   readonly isShown: boolean;
   readonly speech: Speech;
 }
 
 /** The chat of one visitor: the conversation that was opened last, the list, or a new one. */
-export function Chat({ widget, host, identity, now, isShown, speech }: ChatProps) {
+export function Chat(props: ChatProps) {
+  const { widget, host, identity, asked, now, isShown, speech } = props;
   const { language, texts } = speech;
   const { conversations, summary, status } = useInbox({ include: ['last_message'] });
   const { state } = useConnection();
+  // Without a session of its own, a mail was asked for: its link was opened elsewhere.
+  const [isLeft, setLeft] = useState(false);
+  const moved = now.kind === 'none' && !isLeft ? asked.mail : null;
   const [chosen, setChosen] = useState<string | 'list' | 'new' | null>(null);
   // The case of a message that was not sent: the next try goes into it.
   const begun = useRef<string | null>(null);
@@ -44,6 +54,11 @@ export function Chat({ widget, host, identity, now, isShown, speech }: ChatProps
   const isRead = now.kind === 'none' || status === 'ready' || chosen === 'new';
   const isKnown = isRead && writing.current !== null;
   const at = chosen ?? writing.current?.begunAt ?? newest?.id ?? 'new';
+  const onEntered = (session: VisitorSession) => {
+    // The text in the field goes along. Without a field the newest conversation is shown.
+    if (moved === null && at !== 'list') writing.current?.moveTo(session.customer_id, at);
+    props.onEntered(session);
+  };
   const beginVisitor = () => {
     // The written text and chosen files stay while the visitor begins.
     setChosen('new');
@@ -91,7 +106,19 @@ export function Chat({ widget, host, identity, now, isShown, speech }: ChatProps
           onNew={() => setChosen('new')}
         />
       )}
-      {isKnown && at === 'new' && (
+      {isKnown && moved !== null && (
+        <Moved
+          texts={texts}
+          widgetId={widget.id}
+          mail={moved}
+          onEntered={onEntered}
+          onNew={() => {
+            asked.forget();
+            setLeft(true);
+          }}
+        />
+      )}
+      {isKnown && moved === null && at === 'new' && (
         <Start
           texts={texts}
           greeting={greeting}
@@ -110,6 +137,8 @@ export function Chat({ widget, host, identity, now, isShown, speech }: ChatProps
           widget={widget}
           language={language}
           writing={writing.current!}
+          asked={asked}
+          onEntered={onEntered}
           offersAddress={now.kind === 'visitor' && widget.confirms_addresses}
         />
       )}

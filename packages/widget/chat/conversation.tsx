@@ -4,13 +4,13 @@ import type { WidgetLanguage } from '@parley/protocol/resources/widget-languages
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { WidgetTexts } from '../texts/widget-texts.ts';
-import { Address } from './address.tsx';
+import { Address, type AddressProps } from './address.tsx';
 import { Bubble } from './bubble.tsx';
 import { Field } from './field.tsx';
 import type { KeptWriting } from './kept-writing.ts';
 import { lineOf } from './message-line.ts';
 
-export interface ConversationProps {
+export interface ConversationProps extends Pick<AddressProps, 'asked' | 'onEntered'> {
   readonly id: string;
   readonly texts: WidgetTexts;
   readonly widget: WidgetPublic;
@@ -23,7 +23,7 @@ export interface ConversationProps {
 
 /** An open conversation. */
 export function Conversation(props: ConversationProps) {
-  const { id, texts, widget, language, isShown, offersAddress, writing } = props;
+  const { id, texts, widget, language, isShown, offersAddress, asked, onEntered, writing } = props;
   const { messages, hasOlder, typing, live, status } = useConversation(id);
   const list = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
@@ -70,7 +70,14 @@ export function Conversation(props: ConversationProps) {
         ))}
         {typing.length > 0 && <p class="chat-typing">{texts.typing(widget.persona.name)}</p>}
         {offersAddress && messages.length > 0 && (
-          <Address texts={texts} widget={widget} language={language} />
+          <Address
+            texts={texts}
+            widget={widget}
+            language={language}
+            asked={asked}
+            isWaiting={messages.some(({ delivery }) => delivery === 'pending')}
+            onEntered={onEntered}
+          />
         )}
       </div>
       <News texts={texts} name={widget.persona.name} last={last} />

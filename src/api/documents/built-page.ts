@@ -10,6 +10,8 @@ import { type Html, html } from './pages/html.ts';
 export interface BuiltPageOptions {
   /** The folder of the build, with `page.json` and `assets/`. */
   readonly built: URL;
+  /** The file that names the page's files, if the folder has several pages. */
+  readonly page?: string;
   /** The path below which the files are served. */
   readonly assets: string;
   readonly title: string;
@@ -40,16 +42,17 @@ export function builtAssetRoutes({ built, assets }: BuiltPageOptions): PublicRou
 /** Returns the document, whose body its script fills. Rejects as `readBuiltFile` does. */
 export async function builtDocument({
   built,
+  page = 'page.json',
   assets,
   title,
   language = { tag: 'en', direction: 'ltr' },
   shell = html``,
   what,
 }: BuiltPageOptions): Promise<Document> {
-  const names = await readBuiltFile(built, 'page.json', what);
+  const names = await readBuiltFile(built, page, what);
   const { script, style, preloads } = JSON.parse(names.toString()) as {
     readonly script: string;
-    readonly style: string;
+    readonly style?: string;
     readonly preloads: readonly string[];
   };
   const { text } = html`<!doctype html>
@@ -60,7 +63,7 @@ export async function builtDocument({
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
 <link rel="icon" type="image/svg+xml" href="/docs/assets/icon.svg">
-<link rel="stylesheet" href="${assets}/${style}">
+${style === undefined ? [] : [html`<link rel="stylesheet" href="${assets}/${style}">`]}
 ${preloads.map((name) => html`<link rel="modulepreload" href="${assets}/${name}">`)}
 <script type="module" src="${assets}/${script}"></script>
 </head>

@@ -34,6 +34,8 @@ declare module '../../platform/hooks.ts' {
     confirmationMail(db: Db, confirmationId: string, publicUrl: string): Promise<MailText | undefined>;
     /** Writes the mail of an invitation, or returns undefined if it cannot be used any more. */
     invitationMail(db: Db, invitationId: string, publicUrl: string): Promise<MailText | undefined>;
+    /** Called in the transaction that deletes an inbox. */
+    inboxDeleted(tx: Tx, inboxId: string): Promise<void>;
     /** Returns whether a node with this configuration sends mail. Without it none does. */
     sendsMail(config: NodeSettings): boolean;
     /** Returns the digest that waits for a user, or undefined. Without it no digest is mailed. */

@@ -201,10 +201,13 @@ function forTeam(row: MessageRow, viewer: Viewer, expansions: MessageExpansions)
   };
 }
 
-/** Returns the status of a reply by mail: queued until its mail has an outcome. */
+/**
+ * Returns the status of a reply by mail: queued until its mail has an outcome. Null for an answer
+ * in the chat, unless it was mailed because it was not read.
+ */
 function emailStatusOf({ channel, kind, status, email_status }: MessageRow): SentEmailStatus | null {
-  if (channel !== 'email' || kind === 'email' || status !== 'sent') return null;
-  return email_status ?? 'queued';
+  if (kind === 'email' || status !== 'sent') return null;
+  return email_status ?? (channel === 'email' ? 'queued' : null);
 }
 
 /**

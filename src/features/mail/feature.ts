@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Email } from '@parley/protocol/resources/email.ts';
 import type { ReadEventData } from '../../core/features/account-event.ts';
-import type { Core, Feature, NodeParts } from '../../core/features/feature.ts';
+import type { Core, Effects, Feature, NodeParts } from '../../core/features/feature.ts';
 import { CONFIRMATION_DUE, INVITATION_DUE } from '../../core/features/mails.ts';
 import { EMAIL_DUE } from '../../core/messages/outbox-topics.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
@@ -43,6 +43,7 @@ import { makeReply } from './outgoing/outgoing.ts';
 import { SEND_TIMES } from './outgoing/send-times.ts';
 import { MailSender } from './outgoing/sender.ts';
 import { type DkimOptions, SmtpTransport } from './outgoing/transport.ts';
+import { ANSWER_UNREAD, awaitReading, awaitReadingOf, mailUnread } from './outgoing/unread-mails.ts';
 import { writeReply } from './outgoing/write-reply.ts';
 import { openMailRemoval } from './removal/mail-removal.ts';
 import { ImapPoller } from './transports/imap-poller.ts';
@@ -78,6 +79,7 @@ export function mailBy(times: typeof SEND_TIMES, parse = parseMail): Feature {
       ...demo,
     },
     open: (node) => ({
+      effects: unreadEffects(node),
       async join(core) {
         const { config, database, store, disposer } = node;
         const metrics = mailMetrics(node.metrics);
@@ -96,6 +98,7 @@ export function mailBy(times: typeof SEND_TIMES, parse = parseMail): Feature {
               ...complaintRoutes(database),
             ],
           },
+          jobs: [handle(ANSWER_UNREAD, (unread) => mailUnread(outgoing, unread))],
           checks: [mailCheck(config.smtpUrl, metrics, () => countLoops(database))],
           publicRoutes: { ...fileLinkRoutes(links, node), ...intake.publicRoutes },
           handlers: [
@@ -137,6 +140,19 @@ function receivedEvent({ conversation_id, message_id, automatic, ...head }: Mail
     by: head.actor_id,
     runId: null,
     input: message_id === null || automatic ? null : { email_id: head.id, conversation_id, message_id },
+  };
+}
+
+/**
+ * Returns the effects by which answers that stay unread are mailed. A node without SMTP has none.
+ */
+function unreadEffects({ config, database, directory }: NodeParts): Effects {
+  if (config.smtpUrl === null) return {};
+  const options = { database, directory };
+  return {
+    completed: (messages) => awaitReading(options, messages),
+    // The mail of a deleted message is withdrawn, and may have had other answers.
+    messageDeleted: ({ conversation_id }) => awaitReadingOf(options, conversation_id),
   };
 }
 

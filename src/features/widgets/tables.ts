@@ -24,6 +24,8 @@ interface WidgetTables {
     colors: ColumnType<WidgetColorsInput, string | undefined, string>;
     identity_provider_id: string | null;
     show_team: Generated<boolean>;
+    /** The inbox from which answers that stay unread are mailed. */
+    inbox_id: string | null;
     enabled: Generated<boolean>;
     /** Actor id. */
     created_by: string;
@@ -54,6 +56,10 @@ interface WidgetTables {
     address: string;
     language: ConfirmationLanguage;
     used_at: string | null;
+    /** When the code was entered in the page that asked. */
+    code_used_at: string | null;
+    /** How often a code was entered. */
+    tries: Generated<number>;
     expires_at: string;
     created_at: Time;
   };

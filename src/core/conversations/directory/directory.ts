@@ -41,6 +41,8 @@ export interface ConversationFacts {
   readonly widgetId: string | null;
   /** The actor id of a user or a group. */
   readonly assigneeId: string | null;
+  /** Whether answers that its customer does not read are mailed, from the inbox of the widget. */
+  readonly mailsAnswers: boolean;
   /**
    * The least version of the roster in Postgres that `members` and `agents` reflect. A send
    * compares it with the version at its commit (docs/architecture.md#recipients).
@@ -151,6 +153,7 @@ type DirectoryRow = Pick<
   | 'purged_through'
 > & {
   persona: ActorFields | null;
+  mails_answers: boolean;
   /** The group that is the assignee of a case with a team, and its members. */
   assigned_group_id: string | null;
   assigned_members: string[] | null;
@@ -213,6 +216,7 @@ function toFacts(row: DirectoryRow, members: readonly MemberRow[]): Conversation
     mailboxId: row.inbox_id,
     widgetId: row.widget_id,
     assigneeId: row.assignee_id,
+    mailsAnswers: row.mails_answers,
     rosterVersion: row.roster_version,
     purgedThrough: row.purged_through,
   };
@@ -245,6 +249,7 @@ const READ_CONVERSATIONS = statement<[ids: readonly string[], personaName: strin
     SELECT c.id, c.account_id, c.type, c.audience, c.status, c.title, c.deleted_at, c.is_blocked, c.roster_version, c.purged_through,
       c.assignee_id, i.id AS inbox_id, w.id AS widget_id, assigned.id AS assigned_group_id,
       (SELECT array_agg(m.actor_id) FROM group_members m WHERE m.group_id = assigned.id) AS assigned_members,
+      c.inbox_id IS NULL AND w.inbox_id IS NOT NULL AS mails_answers,
       CASE WHEN c.audience = 'customer' THEN (
         SELECT ${ACTOR_JSON} FROM messaging_groups g JOIN actors a ON a.id = g.actor_id
         WHERE g.id = ${personaGroup('$2')}

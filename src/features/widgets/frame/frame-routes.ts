@@ -30,21 +30,27 @@ export interface FrameRoutesOptions {
 }
 
 /**
- * Returns the routes of the files that `npm run build` made: the loader, and the frame, whose
- * headers name the sites that may embed it (src/features/widgets/README.md). `built`: the folder of
- * the build.
+ * Returns the routes of the files that `npm run build` made: the loader, and the pages of the panel
+ * and of the bubble, whose headers name the sites that may embed them
+ * (src/features/widgets/README.md). `built`: the folder of the build.
  */
 export function frameRoutes({ database, filesOrigin }: FrameRoutesOptions, built = BUILT): PublicRoutes {
   const frame = { built, assets: '/widget/assets', title: 'Chat', what: 'widget' };
   const pages = new Map(WIDGET_LANGUAGES.map((tag) => [tag, pageIn(tag, frame)]));
-  return {
-    '/widget.js': documentRoute(() => loaderDocument(built), LOADER_HEADERS),
-    '/widget/frame': async (request) => {
+  const bubble = documentRoute(() => builtDocument({ ...frame, page: 'bubble.json', title: 'News' }));
+  /** Returns the route of a page that the widget's sites alone embed. */
+  const framed =
+    (pageFor: (request: PublicRequest) => PublicRoute): PublicRoute =>
+    async (request) => {
       const sites = await sitesOf(database, request);
       if (sites === undefined) return NOT_FOUND;
-      const answer = await pages.get(languageIn(request))!(request);
+      const answer = await pageFor(request)(request);
       return { ...answer, headers: { ...answer.headers, ...frameHeaders(sites, filesOrigin) } };
-    },
+    };
+  return {
+    '/widget.js': documentRoute(() => loaderDocument(built), LOADER_HEADERS),
+    '/widget/frame': framed((request) => pages.get(languageIn(request))!),
+    '/widget/bubble': framed(() => bubble),
     ...builtAssetRoutes(frame),
   };
 }

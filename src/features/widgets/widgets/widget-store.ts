@@ -84,6 +84,15 @@ export async function deleteWidget(tx: Tx, { id }: WidgetRow): Promise<void> {
   await enqueueRightsChanged(tx, [id, ...ended.map(({ family_id }) => family_id)]);
 }
 
+/** Takes a deleted inbox from the widgets that mail answers from it. */
+export async function forgetInbox(tx: Tx, inboxId: string): Promise<void> {
+  const widgets = await tx.query(FORGET_INBOX, inboxId);
+  await enqueueRightsChanged(
+    tx,
+    widgets.map(({ id }) => id),
+  );
+}
+
 /** Returns the kind of person of a provider's tokens; undefined without such a provider. */
 export async function personOfProvider(
   tx: Tx,
@@ -126,6 +135,10 @@ const READ_OFFERED = statement<[id: string, personaName: string], OfferedWidget>
 const END_SESSIONS = statement<[widgetId: string], { family_id: string }>('end-sessions-of-widget')`
     UPDATE refresh_tokens SET revoked_at = clock_timestamp()
     WHERE widget_id = $1 AND revoked_at IS NULL RETURNING family_id`;
+
+const FORGET_INBOX = statement<[inboxId: string], { id: string }>('forget-inbox-of-widgets')`
+    UPDATE widgets w SET inbox_id = NULL, updated_at = later_than(w.updated_at)
+    FROM inboxes i WHERE i.id = $1 AND w.account_id = i.account_id AND w.inbox_id = i.id RETURNING w.id`;
 
 const FIND_PROVIDER = statement<[accountId: string, id: string], { person: ProvidedPerson }>(
   'find-provider-of-widget',

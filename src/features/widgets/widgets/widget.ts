@@ -23,14 +23,14 @@ interface Offer {
   /** Milliseconds since 1970. */
   readonly nowMs: number;
   readonly answersIn: AnswerTime | null;
-  /** Whether this server sends mail. */
-  readonly confirmsAddresses: boolean;
+  /** Whether this server does. */
+  readonly sendsMail: boolean;
 }
 
 /** Returns the widget for visitors. */
 export function presentPublic(
   row: OfferedWidget,
-  { nowMs, answersIn, confirmsAddresses }: Offer,
+  { nowMs, answersIn, sendsMail }: Offer,
 ): WidgetPublic {
   return presentAs(WidgetPublic, {
     id: row.id,
@@ -42,7 +42,8 @@ export function presentPublic(
     team: (row.team ?? []).map(({ name, avatar_url }) => ({ name: firstName(name), avatar_url })),
     answers_in: answersIn,
     identifies: row.identity_provider_id !== null,
-    confirms_addresses: confirmsAddresses,
+    confirms_addresses: sendsMail,
+    mails_answers: sendsMail && row.inbox_id !== null,
   });
 }
 
@@ -57,7 +58,8 @@ export function checkWidget({ sites, hours }: Pick<UpdateWidgetBody, 'sites' | '
 
 /** Returns the columns that a body sets. */
 export function columnsOf(body: CreateWidgetBody | UpdateWidgetBody) {
-  const { name, sites, group_id, hours, texts, colors, identity_provider_id, show_team, enabled } = body;
+  const { name, sites, group_id, hours, texts, colors, identity_provider_id, show_team, enabled, inbox_id } =
+    body;
   return {
     ...(name !== undefined && { name }),
     ...(sites !== undefined && { sites: readSites(sites) }),
@@ -68,6 +70,7 @@ export function columnsOf(body: CreateWidgetBody | UpdateWidgetBody) {
     ...(identity_provider_id !== undefined && { identity_provider_id }),
     ...(show_team !== undefined && { show_team }),
     ...(enabled !== undefined && { enabled }),
+    ...(inbox_id !== undefined && { inbox_id }),
   };
 }
 
