@@ -1,10 +1,8 @@
 import { hasWords } from '@parley/protocol/folding.ts';
 import { Icon } from '@parley/ui/elements/icon.tsx';
 import { Settings } from 'lucide';
-import { readApiDocument } from './administration/api-document.ts';
-import { go } from './nav/place.ts';
-import type { PaletteItem } from './search/palette-items.tsx';
 import { Administration } from './administration/administration.tsx';
+import { readApiDocument } from './administration/api-document.ts';
 import { AuditHead } from './administration/parts/audit-head.tsx';
 import { CustomerCases } from './administration/parts/customer-cases.tsx';
 import { GroupCases } from './administration/parts/group-cases.tsx';
@@ -27,6 +25,8 @@ import { CUSTOMER_CARD_SECTIONS } from './customer-cards/sections.ts';
 import { dateOf, invite } from './identity/invite.ts';
 import { IDENTITY_SECTIONS } from './identity/sections.ts';
 import { IMPORT_SECTIONS } from './import/sections.ts';
+import { go } from './nav/place.ts';
+import type { PaletteItem } from './search/palette-items.tsx';
 import { WEBHOOK_SECTIONS } from './webhooks/sections.ts';
 import { WIDGET_SECTIONS } from './widgets/sections.ts';
 

@@ -1,7 +1,7 @@
 import type { FieldShape, Shape } from '@parley/ui/form/shape.ts';
 
 /** What a form says of a field, in place of the description of the contract. */
-export interface FieldText {
+interface FieldText {
   /** Default: made from the name. */
   readonly label?: string;
   /** Default: none. */

@@ -42,8 +42,8 @@ export function ResourceList({ caption, operation, ids, columns, ...props }: Res
     (at, signal) => client.fetch<List<Item>>(at, { signal }),
     { isMoving: isUnderWay },
   );
-  const { asRow = (item: Item) => item } = props;
-  const rows = useMemo(() => items?.map(asRow) ?? null, [items]);
+  const { asRow = itself } = props;
+  const rows = useMemo(() => items?.map(asRow) ?? null, [items, asRow]);
   const offeredActions = actions.filter(({ operation: id }) => offered(id) !== undefined);
   const isFiltered = Object.values(values).some((value) => value !== '');
   return (
@@ -86,4 +86,8 @@ export function ResourceList({ caption, operation, ids, columns, ...props }: Res
       {hasMore && <Button onClick={more}>Show more</Button>}
     </div>
   );
+}
+
+function itself(item: Item): Item {
+  return item;
 }

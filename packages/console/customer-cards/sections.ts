@@ -1,9 +1,11 @@
 import type { Section } from '../administration/section.ts';
+import { CARD_SOURCE_TEXTS } from '../administration/texts/channel-texts.ts';
 
 /** Where the account has cards of its customers made. */
 export const CUSTOMER_CARD_SECTIONS: readonly Section[] = [
   {
     slug: 'customer-cards',
+    texts: CARD_SOURCE_TEXTS,
     title: 'Customer cards',
     one: 'source',
     about:

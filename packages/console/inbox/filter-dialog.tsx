@@ -137,7 +137,13 @@ export function FilterDialog({ filters, saved, onChoose, onSave, onRemove, onClo
   );
 }
 
-const STATES = { unread: 'Unread', mine: 'Mine', unassigned: 'Without an owner', snoozed: 'Snoozed' } as const;
+const STATES = {
+  open: 'Not resolved',
+  unread: 'Unread',
+  mine: 'Mine',
+  unassigned: 'Without an owner',
+  snoozed: 'Snoozed',
+} as const;
 
 interface SeveralProps<Value extends string> {
   readonly title: string;

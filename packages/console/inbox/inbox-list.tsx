@@ -1,8 +1,8 @@
 import { useInbox, usePresence } from '@parley/client/react';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
-import { useEvent } from '@parley/ui/hooks/use-event.ts';
 import { notifyFailure } from '@parley/ui/feedback/notify.ts';
+import { useEvent } from '@parley/ui/hooks/use-event.ts';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import type { ComponentType } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -13,8 +13,8 @@ import type { BulkBarProps } from './bulk-bar.tsx';
 import { InboxRow } from './inbox-row.tsx';
 import type { InboxView } from './inbox-view.ts';
 import { queryOf } from './list-filters.ts';
-import { useNeighbourKeys } from './neighbour-keys.ts';
 import { setListed } from './listed.ts';
+import { useNeighbourKeys } from './neighbour-keys.ts';
 import { useActions } from './use-actions.tsx';
 import { useMentioned } from './use-mentioned.ts';
 import { useRowFocus } from './use-row-focus.ts';
@@ -75,7 +75,13 @@ export function InboxList({ view }: { readonly view: InboxView }) {
     <>
       {conversations.length === 0 && <p class="inbox-list-none">{view.empty}</p>}
       {/* biome's rule is about static elements: the rows in it have the focus. */}
-      <ul ref={list} class="inbox-list" data-selecting={selected.size > 0} aria-label={view.label} onKeyDown={press}>
+      <ul
+        ref={list}
+        class="inbox-list"
+        data-selecting={selected.size > 0}
+        aria-label={view.label}
+        onKeyDown={press}
+      >
         {conversations.map((conversation) => {
           const { id } = conversation;
           const { otherId } = nameOf(conversation, myId);

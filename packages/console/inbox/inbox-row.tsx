@@ -33,8 +33,16 @@ export interface InboxRowProps {
 
 /** A conversation in the list. Only its own changes draw it again. */
 export const InboxRow = memo(function InboxRow(props: InboxRowProps) {
-  const { conversation, myId, isOpen, isMentioned, presence, isTabStop, isSelected, onSelect, onMenu } = props;
-  const { id, audience, unread, snoozed, workflow_status: lane, waiting_since: waiting = null } = conversation;
+  const { conversation, myId, isOpen, isMentioned, presence, isTabStop, isSelected, onSelect, onMenu } =
+    props;
+  const {
+    id,
+    audience,
+    unread,
+    snoozed,
+    workflow_status: lane,
+    waiting_since: waiting = null,
+  } = conversation;
   const until = conversation.snoozed_until ? new Date(conversation.snoozed_until) : null;
   const at = conversation.activity_at ?? conversation.created_at;
   const { name, avatarUrl } = nameOf(conversation, myId);

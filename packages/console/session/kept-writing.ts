@@ -96,7 +96,9 @@ export class KeptWriting {
     }
   }
 
-  /** Calls a listener when another tab has changed the writing of a place. Returns the end of it. */
+  /**
+   * Calls a listener when another tab has changed the writing of a place. Returns the end of it.
+   */
   follow(place: string, changed: () => void): () => void {
     const listener = ({ key, storageArea }: StorageEvent) => {
       if (storageArea === this.#storage && key === this.#prefix + place) changed();

@@ -63,9 +63,9 @@ export function Shell() {
         Skip to the content
       </a>
       {main.at === 'conversation' && (
-        <a class="shell-skip" href="#field" onClick={skipToField}>
+        <button type="button" class="shell-skip" onClick={focusField}>
           Skip to the field
-        </a>
+        </button>
       )}
       <SideBar
         onFind={() => setDialog('palette')}
@@ -92,16 +92,13 @@ export function Shell() {
         <SidePane conversationId={main.id} pane={pane} isAsked={asked !== undefined} />
       )}
       <Notices />
-      {dialog === 'palette' && <Palette findMore={can('users:read') ? findSections : findNothing} onClose={close} />}
+      {dialog === 'palette' && (
+        <Palette findMore={can('users:read') ? findSections : findNothing} onClose={close} />
+      )}
       {dialog === 'new' && <NewConversation onClose={close} />}
       {dialog === 'help' && <HelpDialog onClose={close} />}
     </div>
   );
-}
-
-function skipToField(event: Event): void {
-  event.preventDefault();
-  focusField();
 }
 
 /** Moves the focus with the place: into the opened part, and back to its row in the list. */

@@ -84,7 +84,7 @@ export type GlobalKey =
   | ConversationKey;
 
 /** Keys of the open conversation, which has a control for each. */
-export type ConversationKey = 'reply' | 'done' | 'snooze' | 'assign';
+type ConversationKey = 'reply' | 'done' | 'snooze' | 'assign';
 
 /** Runs a key's handler anywhere in the page, unless a text may take it or a dialog is open. */
 export function useGlobalKeys(handlers: Readonly<Record<GlobalKey, () => void>>): void {

@@ -10,6 +10,7 @@ import { ApiDocument, type OpenApi } from '../administration/api-document.ts';
 import { type FieldTexts, worded } from '../administration/field-texts.ts';
 import { AGENT_TEXTS, START_TEXTS } from '../administration/texts/agent-texts.ts';
 import {
+  CARD_SOURCE_TEXTS,
   INBOX_TEXTS,
   REPLAY_TEXTS,
   WEBHOOK_TEXTS,
@@ -57,6 +58,7 @@ const FORMS: readonly (readonly [operation: string, texts: FieldTexts])[] = [
   ['create_import', IMPORT_TEXTS],
   ['set_retention_policy', RETENTION_TEXTS],
   ['update_account', ACCOUNT_TEXTS],
+  ['set_customer_card_source', CARD_SOURCE_TEXTS],
 ];
 
 /** The file of an import says these itself. */
@@ -76,7 +78,9 @@ t.test('no text speaks of the API', async (t) => {
   const shown = FORMS.flatMap(([, texts]) =>
     Object.values(texts).map(({ label = '', help = '' }) => `${label} ${help}`),
   );
-  const found = shown.filter((text) => /`|\bnull\b|s3|resource_exists|byte for byte|#rrggbb|boolean|endpoint/i.test(text));
+  const found = shown.filter((text) =>
+    /`|\bnull\b|s3|resource_exists|byte for byte|#rrggbb|boolean|endpoint/i.test(text),
+  );
   t.strictSame(found, []);
 });
 

@@ -3,11 +3,12 @@
 import type { Client } from '@parley/client';
 import { plainLine } from '@parley/markdown/plain-line.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { ViewFilters } from '@parley/protocol/resources/conversation-view.ts';
 import t from 'tap';
 import { VIEWS, viewOf } from '../inbox/inbox-view.ts';
 import { lastMessageOf } from '../inbox/last-message.ts';
-import { filtersOf, textOf } from '../inbox/list-filters.ts';
 import { laterTimes } from '../inbox/later.ts';
+import { filtersOf, textOf, UNFILTERED } from '../inbox/list-filters.ts';
 import { type ActionContext, rowActions } from '../inbox/row-actions.ts';
 import { nextRow } from '../inbox/use-row-focus.ts';
 import { durationOf } from '../inbox/waits.tsx';
@@ -158,10 +159,13 @@ t.test('views have ids of their own, and an unknown one is the first', async (t)
   t.equal(viewOf({ workflow_status: ['waiting_internal'] })?.id, 'waiting_internal');
   t.equal(viewOf(UNFILTERED), VIEWS[0]);
   t.equal(viewOf({ filter: ['unread'], workflow_status: ['open'] }), undefined, 'combined');
-  const filters = { order: 'waiting', filter: ['mine', 'unread'], assignee_id: 'me' } as const;
+  const filters: ViewFilters = { order: 'waiting', filter: ['mine', 'unread'], assignee_id: 'me' };
   t.strictSame(textOf(filtersOf(textOf(filters))), textOf(filters));
   t.strictSame(filtersOf('order=oldest&filter=unread,all&colour=red'), { filter: ['unread'] });
-  t.match([durationOf(5), durationOf(60), durationOf(2880)].map(({ short }) => short), ['5 min', '1 h', '2 d']);
+  t.match(
+    [durationOf(5), durationOf(60), durationOf(2880)].map(({ short }) => short),
+    ['5 min', '1 h', '2 d'],
+  );
 });
 
 t.test('rows by keys: by id, whatever stands above them', async (t) => {

@@ -1,4 +1,8 @@
-import type { WebhookDelivery, WebhookRequest, WebhookTry } from '@parley/protocol/resources/webhook-delivery.ts';
+import type {
+  WebhookDelivery,
+  WebhookRequest,
+  WebhookTry,
+} from '@parley/protocol/resources/webhook-delivery.ts';
 import { jsonText } from '@parley/ui/data/json-text.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';

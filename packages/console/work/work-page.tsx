@@ -74,8 +74,7 @@ function Part({ title, count, children }: PartProps) {
   return (
     <section class="work-page-part" aria-label={title}>
       <h2>
-        {title}{' '}
-        <span class="work-count">{count}</span>
+        {title} <span class="work-count">{count}</span>
       </h2>
       {children}
     </section>

@@ -62,7 +62,7 @@ describe(MessageRedaction, {
  * The events of a conversation that a message of the service states
  * (docs/contract.md#system-messages).
  */
-export const SYSTEM_EVENT_TYPES = ['resolved', 'reopened'] as const;
+const SYSTEM_EVENT_TYPES = ['resolved', 'reopened'] as const;
 
 const StatedEvent = Type.Object({
   type: OneOf(SYSTEM_EVENT_TYPES),

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Body, describe, Line, Nullable, OneOf, Text, Timestamp } from '../schema/schema.ts';
 
 /** The most that a receiver may answer (docs/contract.md#customer-cards). */
-export const CARD_LIMITS = {
+const CARD_LIMITS = {
   fields: 30,
   title: 120,
   label: 80,
@@ -13,7 +13,7 @@ export const CARD_LIMITS = {
 /** The status of a card: nothing is known, it is there, or the request for it failed. */
 const CARD_STATUSES = ['none', 'ready', 'failed'] as const;
 
-export const CARD_ERRORS = ['connection_error', 'timeout', 'status', 'redirect', 'invalid_response'] as const;
+const CARD_ERRORS = ['connection_error', 'timeout', 'status', 'redirect', 'invalid_response'] as const;
 export type CardError = (typeof CARD_ERRORS)[number];
 
 const CardField = Type.Object({

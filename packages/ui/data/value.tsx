@@ -57,7 +57,7 @@ function Pairs({ value }: { readonly value: Readonly<Record<string, unknown>> })
 }
 
 /** Returns a number with its unit, as the name of its field says it. */
-export function numberText(name: string, value: number): string {
+function numberText(name: string, value: number): string {
   if (name.endsWith('_ms')) return durationText(value);
   if (name.endsWith('_usd')) return costText(value);
   if (name.endsWith('_bytes')) return `${Math.ceil(value / 1024).toLocaleString()} KB`;

@@ -31,13 +31,16 @@ export const texts: WidgetTexts = {
   addressLabel: 'E-Mail-Adresse',
   addressOtherDevice: 'Diesen Chat auf jedem Gerät fortsetzen',
   addressSend: 'Code zusenden',
-  addressSent: (email) => `Eine E-Mail wurde an ${email} gesendet. Geben Sie den Code daraus innerhalb einer Stunde hier ein, oder öffnen Sie ihren Link auf einem anderen Gerät.`,
+  addressSent: (email) =>
+    `Eine E-Mail wurde an ${email} gesendet. Geben Sie den Code daraus innerhalb einer Stunde hier ein, oder öffnen Sie ihren Link auf einem anderen Gerät.`,
   code: 'Sechsstelliger Code',
   codeSend: 'Bestätigen',
   codeWrong: 'Das ist nicht der Code aus der E-Mail.',
   codeExpired: 'Der Code ist abgelaufen. Fordern Sie eine neue E-Mail an.',
-  codeTries: 'Das waren zu viele Versuche. Öffnen Sie den Link in der E-Mail, oder fordern Sie in einer Stunde eine neue an.',
-  moved: (email) => `Sie haben den Link geöffnet, der an ${email} gesendet wurde. Ihre Unterhaltung geht dort weiter. Um auch hier fortzufahren, geben Sie den Code aus der E-Mail ein.`,
+  codeTries:
+    'Das waren zu viele Versuche. Öffnen Sie den Link in der E-Mail, oder fordern Sie in einer Stunde eine neue an.',
+  moved: (email) =>
+    `Sie haben den Link geöffnet, der an ${email} gesendet wurde. Ihre Unterhaltung geht dort weiter. Um auch hier fortzufahren, geben Sie den Code aus der E-Mail ein.`,
   dismiss: 'Ausblenden',
   confirmTitle: 'Adresse bestätigen',
   confirmText: 'Ihre Unterhaltungen werden in diesem Browser angezeigt.',

@@ -29,13 +29,15 @@ export const en = {
   addressLabel: 'E-mail address',
   addressOtherDevice: 'Go on with this chat on any device',
   addressSend: 'Send me a code',
-  addressSent: (email: string) => `A mail was sent to ${email}. Type its code here, or open its link on another device, within an hour.`,
+  addressSent: (email: string) =>
+    `A mail was sent to ${email}. Type its code here, or open its link on another device, within an hour.`,
   code: 'Code of six digits',
   codeSend: 'Confirm',
   codeWrong: 'This is not the code of the mail.',
   codeExpired: 'The code has expired. Ask for a new mail.',
   codeTries: 'There were too many tries. Open the link of the mail, or ask for a new mail in an hour.',
-  moved: (email: string) => `You opened the link that was sent to ${email}. Your conversation goes on there. To go on here as well, type the code of the mail.`,
+  moved: (email: string) =>
+    `You opened the link that was sent to ${email}. Your conversation goes on there. To go on here as well, type the code of the mail.`,
   dismiss: 'Dismiss',
   confirmTitle: 'Confirm your address',
   confirmText: 'Your conversations will be shown in this browser.',

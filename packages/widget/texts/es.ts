@@ -30,13 +30,15 @@ export const texts: WidgetTexts = {
   addressLabel: 'Dirección de correo electrónico',
   addressOtherDevice: 'Continúe este chat en cualquier dispositivo',
   addressSend: 'Enviarme un código',
-  addressSent: (email) => `Se ha enviado un correo a ${email}. Escriba aquí su código en el plazo de una hora, o abra su enlace en otro dispositivo.`,
+  addressSent: (email) =>
+    `Se ha enviado un correo a ${email}. Escriba aquí su código en el plazo de una hora, o abra su enlace en otro dispositivo.`,
   code: 'Código de seis cifras',
   codeSend: 'Confirmar',
   codeWrong: 'Este no es el código del correo.',
   codeExpired: 'El código ha caducado. Solicite un correo nuevo.',
   codeTries: 'Ha habido demasiados intentos. Abra el enlace del correo o solicite otro dentro de una hora.',
-  moved: (email) => `Ha abierto el enlace enviado a ${email}. Su conversación continúa allí. Para continuar también aquí, escriba el código del correo.`,
+  moved: (email) =>
+    `Ha abierto el enlace enviado a ${email}. Su conversación continúa allí. Para continuar también aquí, escriba el código del correo.`,
   dismiss: 'Descartar',
   confirmTitle: 'Confirme su dirección',
   confirmText: 'Sus conversaciones se mostrarán en este navegador.',

@@ -31,13 +31,15 @@ export const texts: WidgetTexts = {
   addressLabel: 'Adresse e-mail',
   addressOtherDevice: 'Poursuivre ce chat sur n’importe quel appareil',
   addressSend: 'M’envoyer un code',
-  addressSent: (email) => `Un e-mail a été envoyé à ${email}. Saisissez son code ici dans l’heure, ou ouvrez son lien sur un autre appareil.`,
+  addressSent: (email) =>
+    `Un e-mail a été envoyé à ${email}. Saisissez son code ici dans l’heure, ou ouvrez son lien sur un autre appareil.`,
   code: 'Code à six chiffres',
   codeSend: 'Confirmer',
   codeWrong: 'Ce n’est pas le code de l’e-mail.',
   codeExpired: 'Le code a expiré. Demandez un nouvel e-mail.',
   codeTries: 'Trop de tentatives. Ouvrez le lien de l’e-mail ou demandez-en un nouveau dans une heure.',
-  moved: (email) => `Vous avez ouvert le lien envoyé à ${email}. Votre conversation se poursuit là-bas. Pour continuer ici aussi, saisissez le code de l’e-mail.`,
+  moved: (email) =>
+    `Vous avez ouvert le lien envoyé à ${email}. Votre conversation se poursuit là-bas. Pour continuer ici aussi, saisissez le code de l’e-mail.`,
   dismiss: 'Masquer',
   confirmTitle: 'Confirmer votre adresse',
   confirmText: 'Vos conversations seront affichées dans ce navigateur.',

@@ -29,13 +29,15 @@ export const texts: WidgetTexts = {
   addressLabel: 'Indirizzo e-mail',
   addressOtherDevice: 'Continui questa chat su qualsiasi dispositivo',
   addressSend: 'Inviami un codice',
-  addressSent: (email) => `È stata inviata un’e-mail a ${email}. Inserisca qui il codice entro un’ora oppure apra il link su un altro dispositivo.`,
+  addressSent: (email) =>
+    `È stata inviata un’e-mail a ${email}. Inserisca qui il codice entro un’ora oppure apra il link su un altro dispositivo.`,
   code: 'Codice di sei cifre',
   codeSend: 'Conferma',
   codeWrong: 'Questo non è il codice dell’e-mail.',
   codeExpired: 'Il codice è scaduto. Richieda una nuova e-mail.',
   codeTries: 'Troppi tentativi. Apra il link dell’e-mail oppure ne richieda una nuova tra un’ora.',
-  moved: (email) => `Ha aperto il link inviato a ${email}. La conversazione continua lì. Per continuare anche qui, inserisca il codice dell’e-mail.`,
+  moved: (email) =>
+    `Ha aperto il link inviato a ${email}. La conversazione continua lì. Per continuare anche qui, inserisca il codice dell’e-mail.`,
   dismiss: 'Nascondi',
   confirmTitle: 'Conferma dell’indirizzo',
   confirmText: 'Le sue conversazioni saranno mostrate in questo browser.',

@@ -29,13 +29,15 @@ export const texts: WidgetTexts = {
   addressLabel: 'メールアドレス',
   addressOtherDevice: 'このチャットをどの端末でも続ける',
   addressSend: 'コードを送る',
-  addressSent: (email) => `${email} にメールを送信しました。1時間以内にここにコードを入力するか、別の端末でリンクを開いてください。`,
+  addressSent: (email) =>
+    `${email} にメールを送信しました。1時間以内にここにコードを入力するか、別の端末でリンクを開いてください。`,
   code: '6桁のコード',
   codeSend: '確認する',
   codeWrong: 'メールのコードと一致しません。',
   codeExpired: 'コードの期限が切れています。新しいメールをご請求ください。',
   codeTries: '試行回数が上限に達しました。メールのリンクを開くか、1時間後に新しいメールをご請求ください。',
-  moved: (email) => `${email} に送信されたリンクが開かれました。会話はそちらで続いています。ここでも続けるには、メールのコードを入力してください。`,
+  moved: (email) =>
+    `${email} に送信されたリンクが開かれました。会話はそちらで続いています。ここでも続けるには、メールのコードを入力してください。`,
   dismiss: '閉じる',
   confirmTitle: 'メールアドレスの確認',
   confirmText: 'お客様の会話がこのブラウザーに表示されます。',

@@ -29,13 +29,15 @@ export const texts: WidgetTexts = {
   addressLabel: 'E-mailadres',
   addressOtherDevice: 'Ga op elk apparaat verder met deze chat',
   addressSend: 'Stuur mij een code',
-  addressSent: (email) => `Er is een e-mail gestuurd naar ${email}. Typ de code binnen een uur hier in, of open de link op een ander apparaat.`,
+  addressSent: (email) =>
+    `Er is een e-mail gestuurd naar ${email}. Typ de code binnen een uur hier in, of open de link op een ander apparaat.`,
   code: 'Code van zes cijfers',
   codeSend: 'Bevestigen',
   codeWrong: 'Dit is niet de code uit de e-mail.',
   codeExpired: 'De code is verlopen. Vraag een nieuwe e-mail aan.',
   codeTries: 'Dat waren te veel pogingen. Open de link in de e-mail, of vraag over een uur een nieuwe aan.',
-  moved: (email) => `U hebt de link geopend die naar ${email} is gestuurd. Uw gesprek gaat daar verder. Typ de code uit de e-mail om ook hier verder te gaan.`,
+  moved: (email) =>
+    `U hebt de link geopend die naar ${email} is gestuurd. Uw gesprek gaat daar verder. Typ de code uit de e-mail om ook hier verder te gaan.`,
   dismiss: 'Sluiten',
   confirmTitle: 'Bevestig uw adres',
   confirmText: 'Uw gesprekken worden in deze browser getoond.',

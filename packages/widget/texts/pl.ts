@@ -29,13 +29,15 @@ export const texts: WidgetTexts = {
   addressLabel: 'Adres e-mail',
   addressOtherDevice: 'Kontynuuj ten czat na dowolnym urządzeniu',
   addressSend: 'Wyślij mi kod',
-  addressSent: (email) => `Wiadomość została wysłana na adres ${email}. Wpisz tutaj jej kod w ciągu godziny lub otwórz link na innym urządzeniu.`,
+  addressSent: (email) =>
+    `Wiadomość została wysłana na adres ${email}. Wpisz tutaj jej kod w ciągu godziny lub otwórz link na innym urządzeniu.`,
   code: 'Sześciocyfrowy kod',
   codeSend: 'Potwierdź',
   codeWrong: 'To nie jest kod z wiadomości.',
   codeExpired: 'Kod wygasł. Poproś o nową wiadomość.',
   codeTries: 'Zbyt wiele prób. Otwórz link z wiadomości lub poproś o nową za godzinę.',
-  moved: (email) => `Link wysłany na adres ${email} został otwarty. Rozmowa toczy się tam dalej. Aby kontynuować także tutaj, wpisz kod z wiadomości.`,
+  moved: (email) =>
+    `Link wysłany na adres ${email} został otwarty. Rozmowa toczy się tam dalej. Aby kontynuować także tutaj, wpisz kod z wiadomości.`,
   dismiss: 'Ukryj',
   confirmTitle: 'Potwierdź swój adres',
   confirmText: 'Twoje rozmowy zostaną pokazane w tej przeglądarce.',

@@ -29,13 +29,15 @@ export const texts: WidgetTexts = {
   addressLabel: 'Endereço de e-mail',
   addressOtherDevice: 'Continue este chat em qualquer dispositivo',
   addressSend: 'Enviar um código para mim',
-  addressSent: (email) => `Um e-mail foi enviado para ${email}. Digite o código aqui em até uma hora ou abra o link em outro dispositivo.`,
+  addressSent: (email) =>
+    `Um e-mail foi enviado para ${email}. Digite o código aqui em até uma hora ou abra o link em outro dispositivo.`,
   code: 'Código de seis dígitos',
   codeSend: 'Confirmar',
   codeWrong: 'Este não é o código do e-mail.',
   codeExpired: 'O código expirou. Peça um novo e-mail.',
   codeTries: 'Foram tentativas demais. Abra o link do e-mail ou peça um novo daqui a uma hora.',
-  moved: (email) => `Você abriu o link enviado para ${email}. Sua conversa continua lá. Para continuar aqui também, digite o código do e-mail.`,
+  moved: (email) =>
+    `Você abriu o link enviado para ${email}. Sua conversa continua lá. Para continuar aqui também, digite o código do e-mail.`,
   dismiss: 'Dispensar',
   confirmTitle: 'Confirme seu endereço',
   confirmText: 'Suas conversas serão mostradas neste navegador.',

@@ -29,13 +29,15 @@ export const texts: WidgetTexts = {
   addressLabel: 'E-posta adresi',
   addressOtherDevice: 'Bu sohbete istediğiniz cihazda devam edin',
   addressSend: 'Bana kod gönder',
-  addressSent: (email) => `${email} adresine bir e-posta gönderildi. Bir saat içinde kodunu buraya yazın ya da bağlantısını başka bir cihazda açın.`,
+  addressSent: (email) =>
+    `${email} adresine bir e-posta gönderildi. Bir saat içinde kodunu buraya yazın ya da bağlantısını başka bir cihazda açın.`,
   code: 'Altı haneli kod',
   codeSend: 'Onayla',
   codeWrong: 'Bu, e-postadaki kod değil.',
   codeExpired: 'Kodun süresi doldu. Yeni bir e-posta isteyin.',
   codeTries: 'Çok fazla deneme yapıldı. E-postadaki bağlantıyı açın ya da bir saat sonra yenisini isteyin.',
-  moved: (email) => `${email} adresine gönderilen bağlantıyı açtınız. Görüşmeniz orada devam ediyor. Burada da devam etmek için e-postadaki kodu yazın.`,
+  moved: (email) =>
+    `${email} adresine gönderilen bağlantıyı açtınız. Görüşmeniz orada devam ediyor. Burada da devam etmek için e-postadaki kodu yazın.`,
   dismiss: 'Kapat',
   confirmTitle: 'Adresinizi onaylayın',
   confirmText: 'Görüşmeleriniz bu tarayıcıda gösterilecek.',

@@ -29,7 +29,8 @@ export const texts: WidgetTexts = {
   addressLabel: '电子邮件地址',
   addressOtherDevice: '在任何设备上继续此聊天',
   addressSend: '给我发送验证码',
-  addressSent: (email) => `邮件已发送至 ${email}。请在一小时内在此输入其中的验证码，或在其他设备上打开其中的链接。`,
+  addressSent: (email) =>
+    `邮件已发送至 ${email}。请在一小时内在此输入其中的验证码，或在其他设备上打开其中的链接。`,
   code: '六位验证码',
   codeSend: '确认',
   codeWrong: '这不是邮件中的验证码。',

@@ -21,7 +21,7 @@ export interface PostRequest {
 }
 
 /** The part of a response's body that is kept; the time of the request holds for it too. */
-export interface KeptBody {
+interface KeptBody {
   readonly bytes: number;
   /** The lowest status of a response whose body is kept. */
   readonly from: number;

@@ -91,7 +91,10 @@ t.test('a person is created, refused at a field, changed, deactivated', async (t
   await title('Ida Rhodes').waitFor();
   await notice(/^Ida Rhodes was added[.].* give this link/).waitFor();
   t.match(await box('Secret').inputValue(), /#invitation=/, 'this server sends no mail');
-  t.equal(await page.title().then((it) => it.replace(/^\(\d+\) /, '')), 'Ida Rhodes · People · Administration · Parley');
+  t.equal(
+    await page.title().then((it) => it.replace(/^\(\d+\) /, '')),
+    'Ida Rhodes · People · Administration · Parley',
+  );
   t.match(new URL(page.url()).pathname, /\/console\/administration\/people\/act_/);
   await button('Edit').click();
   await box('Name').fill('Ida Noddack');
@@ -226,7 +229,9 @@ t.test('an agent is created by its schema, tried in place, and its run read', as
   await button('New agent').click();
   await box('Name').fill('Echo');
   await button('Create').click();
-  await until(async () => (await problemAtFocus()) === 'true This is required.', { what: 'the role is asked for' });
+  await until(async () => (await problemAtFocus()) === 'true This is required.', {
+    what: 'the role is asked for',
+  });
   await box('Short name').fill('Not a slug');
   await box('Category').fill('support');
   await page.getByRole('combobox', { name: 'What starts it' }).selectOption('scheduled');
@@ -297,7 +302,11 @@ t.test('what an agent lacks is said where it is tried', async () => {
 t.test('a form is not left without a question', async (t) => {
   await open('Widgets');
   await button('New widget').click();
-  t.equal(await page.getByRole('checkbox', { name: 'Shown on these sites' }).isChecked(), true, 'the default');
+  t.equal(
+    await page.getByRole('checkbox', { name: 'Shown on these sites' }).isChecked(),
+    true,
+    'the default',
+  );
   await box('Name').fill('Shop');
   const dialog = page.getByRole('dialog');
   const stay = async () => {
@@ -307,7 +316,10 @@ t.test('a form is not left without a question', async (t) => {
     t.equal(await box('Name').inputValue(), 'Shop');
     t.match(page.url(), /widgets\/new$/);
   };
-  await page.getByRole('navigation', { name: 'Administration' }).getByRole('link', { name: 'People' }).click();
+  await page
+    .getByRole('navigation', { name: 'Administration' })
+    .getByRole('link', { name: 'People' })
+    .click();
   await stay();
   await page.goBack();
   await stay();
@@ -320,7 +332,10 @@ t.test('a form is not left without a question', async (t) => {
   t.match(await box('Snippet').inputValue(), /data-color="#aa3300"/);
   await button('Edit').click();
   await box('Name').fill('Another');
-  await page.getByRole('navigation', { name: 'Administration' }).getByRole('link', { name: 'People' }).click();
+  await page
+    .getByRole('navigation', { name: 'Administration' })
+    .getByRole('link', { name: 'People' })
+    .click();
   await button('Leave', dialog).click();
   await title('People').waitFor();
 });

@@ -28,10 +28,7 @@ interface Offer {
 }
 
 /** Returns the widget for visitors. */
-export function presentPublic(
-  row: OfferedWidget,
-  { nowMs, answersIn, sendsMail }: Offer,
-): WidgetPublic {
+export function presentPublic(row: OfferedWidget, { nowMs, answersIn, sendsMail }: Offer): WidgetPublic {
   return presentAs(WidgetPublic, {
     id: row.id,
     account_id: row.account_id,
