@@ -344,6 +344,7 @@ const ENDPOINTS: Readonly<Record<string, Way | string>> = {
   redeliver_webhook_delivery: WEBHOOKS,
   test_webhook: WEBHOOKS,
   get_webhook_completeness: WEBHOOKS,
+  get_unread_answers: 'It is for customers, about their own conversations.',
   get_notification: OWN,
   see_notification: OWN,
   read_notification: OWN,

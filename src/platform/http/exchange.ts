@@ -3,7 +3,7 @@ import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { BodyStream } from './body-stream.ts';
 import { type ByteSource, Chunks, isSource, type Sink, SourceSender } from './byte-source.ts';
 import type { ClientConnection } from './client-connection.ts';
-import { compressed, GZIP, isForPage } from './compressed.ts';
+import { compressForPage } from './compressed.ts';
 import {
   BODILESS,
   type Connection,
@@ -152,22 +152,11 @@ export class Exchange {
     if (this.ended) return;
     this.#answered = true;
     this.#stream?.abandon();
-    if (!isForPage(this.head, outgoing)) {
-      this.#hold(outgoing);
-      return;
-    }
-    this.setHeader('Vary', 'Accept-Encoding');
-    if (GZIP.test(this.head.acceptEncoding ?? ''))
-      compressed(outgoing.body, (body) => {
-        if (body !== undefined) this.setHeader('Content-Encoding', 'gzip');
-        this.#hold(body === undefined ? outgoing : { ...outgoing, body });
-      });
-    else this.#hold(outgoing);
-  }
-
-  #hold(outgoing: HttpResponse): void {
-    this.#held = outgoing;
-    if (!this.#inLibrary) this.#release();
+    compressForPage(this, outgoing, (sent) => {
+      if (this.#connection === undefined) return;
+      this.#held = sent;
+      if (!this.#inLibrary) this.#release();
+    });
   }
 
   /**
