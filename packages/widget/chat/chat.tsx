@@ -41,7 +41,9 @@ export function Chat(props: ChatProps) {
   // The case of a message that was not sent: the next try goes into it.
   const begun = useRef<string | null>(null);
   const unread = summary?.unread ?? 0;
-  useEffect(() => host?.showUnread(unread), [host, unread]);
+  // A further answer in a conversation that is unread already is news for the bubble as well.
+  const news = unread > 0 ? conversations[0]?.last_message?.id : undefined;
+  useEffect(() => host?.showUnread(unread), [host, unread, news]);
   // The font comes after the scripts: it is 48 KB, and the text can be read without it.
   useEffect(() => document.documentElement.classList.add('has-font'), []);
   const newest = conversations.find(({ status }) => status === 'active');

@@ -61,8 +61,13 @@ type CaseProps = Pick<HomeProps, 'texts' | 'teamName' | 'person' | 'onOpen'> & {
 function Case({ conversation, texts, teamName, person, onOpen }: CaseProps) {
   const { id, title, unread, last_message: last, activity_at, created_at } = conversation;
   const time = activity_at ?? created_at;
-  const author = last !== undefined && last !== null && last.sender_id === person ? texts.you : teamName;
   const words = last && lineOf(last, texts);
+  const author = last != null && last.sender_id === person ? texts.you : teamName;
+  const below = [
+    // An event has no author.
+    last?.kind !== 'system_event' && author,
+    title !== null && words,
+  ];
   return (
     <button type="button" class="case" data-unread={unread > 0} onClick={() => onOpen(id)}>
       <span class="case-words" dir="auto">
@@ -72,7 +77,7 @@ function Case({ conversation, texts, teamName, person, onOpen }: CaseProps) {
         {shortTimeOf(time)}
       </time>
       <span class="case-last" dir="auto">
-        {title !== null && words ? `${author}: ${words}` : author}
+        {below.filter(Boolean).join(': ')}
       </span>
       {unread > 0 && (
         <span class="case-unread">

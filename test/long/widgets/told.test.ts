@@ -121,6 +121,15 @@ t.test('the launcher counts on the next page, and a bubble shows the first words
   await until(async () => (await next.getByRole('button', { name: /unread/ }).count()) === 0, {
     what: 'the count to end',
   });
+
+  t.comment('beside the panel, once that is closed, and for each answer');
+  await next.frameLocator('iframe[title="Chat"]').getByRole('button', { name: 'Close the chat' }).click();
+  for (const text of ['And a ladder.', 'And a lamp.']) {
+    await reply(id, text);
+    await bubble.getByRole('status').getByText(text).waitFor();
+    await bubble.getByRole('button', { name: 'Dismiss' }).click();
+    await next.locator('iframe[title="New answer"]').waitFor({ state: 'hidden' });
+  }
   await next.close();
   await page.close();
 });
