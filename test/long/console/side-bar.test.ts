@@ -358,7 +358,9 @@ t.test('narrow: one part, a way back with the focus, and nothing to scroll sidew
   await page.getByRole('link', { name: 'Inbox' }).click();
   await page.locator('.side-bar').waitFor();
   t.comment('of the main part, only its heading is there, and it is not seen');
-  await until(async () => (await page.locator('#main').boundingBox())?.width === 1, { what: 'the list alone' });
+  await until(async () => (await page.locator('#main').boundingBox())?.width === 1, {
+    what: 'the list alone',
+  });
   await page.locator('#main').getByRole('heading', { name: 'Inbox' }).waitFor();
   t.equal(await page.locator('#main').getByRole('button').count(), 0);
   for (const path of ['', `c/${conversations.group}`, 'search?q=anchor', 'settings', 'work']) {
