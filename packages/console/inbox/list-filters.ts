@@ -65,8 +65,11 @@ export function queryOf(filters: ViewFilters): InboxQuery {
   return Object.fromEntries(single) as InboxQuery;
 }
 
-/** The filters of a list without any: resolved cases have a view of their own. */
-export const UNFILTERED: ViewFilters = { filter: ['open'] };
+/**
+ * The filters of a list without any: resolved cases and archived conversations have views of their
+ * own.
+ */
+export const UNFILTERED: ViewFilters = { filter: ['open'], status: ['active'] };
 
 /**
  * The filters of the list of conversations. They are in the address of the page, so that it is a

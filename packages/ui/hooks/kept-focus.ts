@@ -10,6 +10,7 @@ export function useKeptFocus(): void {
   useEffect(() => {
     /** The focused element, and all around it, which are still known once it is removed. */
     let path: readonly Element[] = [];
+    let isWaiting = false;
     const hold = (event: Event) => {
       path = event.composedPath().filter((one) => one instanceof Element);
     };
@@ -19,26 +20,27 @@ export function useKeptFocus(): void {
       else path = [];
     };
     const keep = () => {
+      isWaiting = false;
       if (path.length === 0 || document.activeElement !== document.body) return;
       if (document.querySelector('dialog[open]') !== null) return;
       const wanted = path.find((one) => one instanceof HTMLElement && one.matches(FOCUSABLE));
-      if (focus(wanted)) return;
+      if (giveFocus(wanted)) return;
       // An act that is under way may give the element back.
       if (wanted?.isConnected && wanted.matches(':disabled')) return;
       const around = path.filter((one) => one.isConnected && one.matches('[data-focus]'));
       around.some((part) => {
         const { focus: inner = '' } = (part as HTMLElement).dataset;
         const candidates = inner === '' ? [part] : [...part.querySelectorAll(inner), part];
-        return candidates.some(focus);
+        return candidates.some(giveFocus);
       });
     };
-    let isWaiting = false;
     const keepSoon = () => {
-      if (isWaiting || path.length === 0 || document.activeElement !== document.body) return;
+      if (isWaiting || path.length === 0) return;
       isWaiting = true;
-      afterEffects(() => {
-        isWaiting = false;
-        keep();
+      // An element that is disabled or hidden loses the focus only when the page is drawn.
+      afterFrame(() => {
+        isWaiting = document.activeElement === document.body;
+        if (isWaiting) afterEffects(keep);
       });
     };
     const observer = new MutationObserver(keepSoon);
@@ -59,12 +61,15 @@ export function useKeptFocus(): void {
 
 /** Menus, dialogs and lists give the focus back themselves, in effects of the next frame. */
 function afterEffects(work: () => void): void {
-  const afterFrame = (next: () => void) => requestAnimationFrame(() => setTimeout(next));
   afterFrame(() => afterFrame(work));
 }
 
-/** Moves the focus to an element. Returns whether it could have it. */
-function focus(element: Element | undefined): boolean {
+function afterFrame(work: () => void): void {
+  requestAnimationFrame(() => setTimeout(work));
+}
+
+/** Gives the focus to an element. Returns whether it could have it. */
+export function giveFocus(element: Element | null | undefined): boolean {
   if (!(element instanceof HTMLElement) || !element.isConnected) return false;
   // A field would bring up the keyboard of a touch screen.
   if (element.matches('textarea') && matchMedia('(pointer: coarse)').matches) return false;

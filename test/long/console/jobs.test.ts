@@ -189,7 +189,9 @@ for (const [name, { given, work, done, best }] of Object.entries(JOBS)) {
     await work(hand);
     await until(() => done(one), { what: name });
     t.ok(hand.count <= best, `${hand.count} of ${best}`);
-    t.notOk(await page.evaluate('document.activeElement === document.body'), 'and the focus is in the page');
+    await until(() => page.evaluate<boolean>('document.activeElement !== document.body'), {
+      what: `the focus in the page after: ${name}`,
+    });
     await page.close();
   });
 }

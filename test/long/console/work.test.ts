@@ -53,7 +53,11 @@ t.test('a call waits with its exact arguments, and goes when another person deci
   await cases.sent(group.id, { body: '@assistant Create a summary.' });
   const card = page.getByRole('region', { name: 'Approval of create_artifact' });
   await card.waitFor();
-  t.strictSame(JSON.parse((await card.locator('pre').textContent())!), args);
+  await card.getByLabel('Texts for create_artifact').getByText('Summary').waitFor();
+  await card.getByText('Exactly, as JSON').click();
+  const exact = card.locator('.arguments-exact pre');
+  await exact.waitFor();
+  t.strictSame(JSON.parse((await exact.textContent())!), args);
   await page.locator('.side-bar').getByText('1 waiting').waitFor();
 
   t.comment('one that has muted the conversation finds it there and at work, and is not called');
@@ -116,7 +120,7 @@ t.test('cases without an owner stand first, the longest waiting first, and are t
   await page.locator('.side-bar').getByText(`${before.counts.count} waiting`).waitFor({ state: 'attached' });
   await rows.first().getByRole('button', { name: /^Take/ }).click();
   const mine = page.locator('.work-page').getByRole('region', { name: 'Customers to answer' });
-  await mine.getByRole('link', { name: /Since early/ }).waitFor();
+  await mine.locator(`a[href*="${first.id}"]`).waitFor();
   await rows.nth(1).waitFor({ state: 'detached' });
   await cases.sent(second.id, { body: 'It comes.', channel: 'message' }, { token: ada.access_token });
   await rows.first().waitFor({ state: 'detached' });
