@@ -164,7 +164,7 @@ t.test('a session that ended elsewhere says so, and the sign-in leads back to th
   await browser.go(page, `c/${group.id}?message=${first.id}`);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await enter();
-  await page.waitForURL(place);
+  await page.waitForURL(place, { timeout: 60_000 });
   await page.getByText('Written without a session').first().waitFor();
   await until(
     async () =>
