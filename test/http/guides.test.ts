@@ -74,8 +74,8 @@ t.test('the guides of features stand between those of the core, and go with thei
       'site-chat',
       'agent',
       'webhooks',
-      'customer-cards',
       'move-in',
+      'customer-cards',
       'sdk',
     ],
   );

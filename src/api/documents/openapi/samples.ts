@@ -11,6 +11,7 @@ export const NOUNS: Readonly<Record<string, IdKind | undefined>> = {
   assignee: 'actor',
   author: 'actor',
   conversation: 'conversation',
+  conversation_view: 'conversationView',
   customer: 'actor',
   email: 'mail',
   entity: 'entity',
@@ -140,6 +141,7 @@ export const RARE = new Set([
   'webhook.disabled_reason',
   'webhook.previous_secret_until',
   'webhook_delivery.last_error',
+  'webhook_try.error',
 ]);
 
 /** Sub-objects that answers always show. */
@@ -261,6 +263,9 @@ export const TEXTS: Readonly<Record<string, string | undefined>> = {
   'notification.resource_id': 'cnv_0VQ3mK8ZtYp4Xw7LbN2cRd9F',
   'notification.title': 'Ada Lovelace in Broken crane',
   'role.name': 'Support',
+  confirmation_token: 'tF9kq3Yx0mZ8vQ2nL6sB1w',
+  'webhook_try.content_type': 'application/json',
+  'webhook_try.answer': '{"ok":true}',
   visitor_token: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhY3RfIn0.c2lnbmF0dXJl',
   'webhook.version': '1.2.harbor',
   'webhook_delivery.event_id': 'evt_0652f5f8a6a1d0d41d8cd98f',
