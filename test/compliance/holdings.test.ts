@@ -47,6 +47,7 @@ const KEPT: Readonly<Record<string, string>> = {
   'inboxes.assignee_id': BLANKED,
   'inboxes.created_by': BLANKED,
   'imports.created_by': BLANKED,
+  'invitations.invited_by': BLANKED,
   'mail_threads.account_id': 'goes with its conversation',
   'message_revisions.replaced_by': BLANKED,
   'messages.account_id': WITH_MESSAGES,

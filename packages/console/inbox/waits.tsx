@@ -1,5 +1,6 @@
 import { fullTimeOf } from '@parley/ui/text/time.ts';
 import { useSyncExternalStore } from 'preact/compat';
+import { durationOf } from './duration.ts';
 
 export interface WaitsProps {
   /** Since when the customer waits. */
@@ -16,17 +17,6 @@ export function Waits({ since }: WaitsProps) {
       <span class="hidden-visually">The customer waits for {long}</span>
     </span>
   );
-}
-
-/** Returns a duration for rows, and in words. */
-export function durationOf(minutes: number): { readonly short: string; readonly long: string } {
-  const [count, sign, word] =
-    minutes < 60
-      ? [minutes, 'min', 'minute']
-      : minutes < 48 * 60
-        ? [Math.floor(minutes / 60), 'h', 'hour']
-        : [Math.floor(minutes / 1440), 'd', 'day'];
-  return { short: `${count} ${sign}`, long: `${count} ${word}${count === 1 ? '' : 's'}` };
 }
 
 /** Returns the tone: an hour is late, and a day is very late. */

@@ -5,13 +5,13 @@ import { plainLine } from '@parley/markdown/plain-line.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { ViewFilters } from '@parley/protocol/resources/conversation-view.ts';
 import t from 'tap';
+import { durationOf } from '../inbox/duration.ts';
 import { VIEWS, viewOf } from '../inbox/inbox-view.ts';
 import { lastMessageOf } from '../inbox/last-message.ts';
 import { laterTimes } from '../inbox/later.ts';
 import { filtersOf, textOf, UNFILTERED } from '../inbox/list-filters.ts';
 import { type ActionContext, rowActions } from '../inbox/row-actions.ts';
 import { nextRow } from '../inbox/use-row-focus.ts';
-import { durationOf } from '../inbox/waits.tsx';
 import { nameOf } from '../names/conversation-name.ts';
 
 const ME = 'act_me';
