@@ -144,6 +144,5 @@ function rowOf(sequence: number): MessageRow {
     metadata: null,
     imported: null,
     incomplete: null,
-    event: null,
   };
 }

@@ -114,14 +114,14 @@ export abstract class LiveApi extends Api {
     if (this.state === 'live') this.connection.set({ error: null });
   }
 
-  protected override touched(conversationId: string, isRead = false): void {
-    this.#listeners.emit('touched', conversationId, isRead);
+  protected override touched(conversationId: string): void {
+    this.#listeners.emit('touched', conversationId);
   }
 }
 
 type FollowerEvents = {
   readonly frame: readonly [frame: EventFrame];
-  readonly touched: readonly [conversationId: string, isRead: boolean];
+  readonly touched: readonly [conversationId: string];
 };
 
 /** Frequent events without an actor. */

@@ -120,7 +120,6 @@ const ENUMERATIONS: Enumerations = {
       bounce: true,
       confirmation: true,
       digest: true,
-      invitation: true,
       message: true,
       note: true,
       reply: true,

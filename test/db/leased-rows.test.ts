@@ -179,7 +179,7 @@ async function webhooks() {
     idOf: (row) => row.id,
     by: [[], [], COUNT, COUNT],
     settled: (row, isDone) => ({
-      ...pending(0, row),
+      ...pending(0, row.attempts),
       status: isDone ? ('delivered' as const) : ('pending' as const),
     }),
   });

@@ -1,5 +1,4 @@
 import { Button, IconButton } from '@parley/ui/elements/button.tsx';
-import { Confirm } from '@parley/ui/overlays/confirm.tsx';
 import { Check, Copy, X } from 'lucide';
 import { useState } from 'preact/hooks';
 
@@ -12,9 +11,6 @@ export interface Notice {
 
 /** Says what an action has done. */
 export function NoticeBox({ text, secret, of, onClose }: Notice & { readonly onClose: () => void }) {
-  const [isCopied, setCopied] = useState(false);
-  const [isAsked, setAsked] = useState(false);
-  const close = () => (secret === undefined || isCopied ? onClose() : setAsked(true));
   return (
     <div class="notice" role="status">
       <p>{text}</p>
@@ -23,32 +19,16 @@ export function NoticeBox({ text, secret, of, onClose }: Notice & { readonly onC
           <p>
             <strong>{of}</strong>: it is shown this once. Keep it where it is safe.
           </p>
-          <CopyLine label="Secret" text={secret} onCopied={() => setCopied(true)} />
+          <CopyLine label="Secret" text={secret} />
         </>
       )}
-      <IconButton icon={X} label="Close the notice" onClick={close} />
-      {isAsked && (
-        <Confirm
-          title="Close without a copy?"
-          text="It was not copied, and cannot be shown again."
-          action="Close anyway"
-          isDanger
-          onConfirm={async () => onClose()}
-          onClose={() => setAsked(false)}
-        />
-      )}
+      <IconButton icon={X} label="Close the notice" onClick={onClose} />
     </div>
   );
 }
 
-export interface CopyLineProps {
-  readonly label: string;
-  readonly text: string;
-  readonly onCopied?: () => void;
-}
-
 /** A text to copy. */
-export function CopyLine({ label, text, onCopied }: CopyLineProps) {
+export function CopyLine({ label, text }: { readonly label: string; readonly text: string }) {
   const [isCopied, setCopied] = useState(false);
   return (
     <span class="copy-line">
@@ -57,16 +37,12 @@ export function CopyLine({ label, text, onCopied }: CopyLineProps) {
         aria-label={label}
         value={text}
         onFocus={({ currentTarget }) => currentTarget.select()}
-        onCopy={onCopied}
       />
       <Button
         icon={isCopied ? Check : Copy}
         onClick={() => {
           navigator.clipboard?.writeText(text).then(
-            () => {
-              setCopied(true);
-              onCopied?.();
-            },
+            () => setCopied(true),
             () => {},
           );
         }}

@@ -1,15 +1,11 @@
 import { type Item, isStatus, type Section } from '../administration/section.ts';
-import { AGENT_TEXTS, START_TEXTS } from '../administration/texts/agent-texts.ts';
 import { AgentTrial } from './agent-trial.tsx';
-import { costOf } from './run-cost.ts';
 import { RunTotals } from './run-totals.tsx';
 
 /** Agents, their runs, and their tools. */
 export const AGENT_SECTIONS: readonly Section[] = [
   {
     slug: 'agents',
-    texts: AGENT_TEXTS,
-    begin: () => ({ trigger_type: 'chat' }),
     title: 'Agents',
     one: 'agent',
     about: 'Automated colleagues: their instructions, models, tools and triggers.',
@@ -22,7 +18,7 @@ export const AGENT_SECTIONS: readonly Section[] = [
     omit: ['role_id', 'actor_id', 'avatar_url'],
     asBody: agentBody,
     actions: [
-      { label: 'Start a run', operation: 'trigger_agent_run', shownIn: 'runs', texts: START_TEXTS },
+      { label: 'Start a run', operation: 'trigger_agent_run', shownIn: 'runs' },
       {
         label: 'Delete',
         operation: 'delete_agent',
@@ -49,18 +45,16 @@ export const AGENT_SECTIONS: readonly Section[] = [
   },
   {
     slug: 'runs',
-    texts: {},
     title: 'Runs of agents',
     one: 'run',
     about: 'What agents did, step by step, what it cost, and what failed.',
     list: 'list_runs',
     get: 'get_agent_run',
     include: {
-      list: ['definition', 'triggered_by', 'steps'],
+      list: ['definition', 'triggered_by'],
       get: ['definition', 'triggered_by', 'steps', 'actions'],
     },
-    columns: ['created_at', 'definition', 'status', 'duration_ms', 'cost_usd', 'error_message'],
-    asRow: (run) => ({ ...run, cost_usd: costOf(run) }),
+    columns: ['created_at', 'definition', 'status', 'duration_ms', 'error_message'],
     omit: ['steps', 'actions', 'agent_id', 'triggered_by_id'],
     actions: [
       {
@@ -96,7 +90,6 @@ export const AGENT_SECTIONS: readonly Section[] = [
   },
   {
     slug: 'tools',
-    texts: {},
     title: 'Tools',
     one: 'tool',
     about: 'What agents can be given.',

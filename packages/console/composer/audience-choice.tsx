@@ -14,13 +14,12 @@ export function AudienceChoice({ audience, onChoose, onPress }: AudienceChoicePr
   return (
     <fieldset class="audience-choice">
       <legend class="hidden-visually">Who reads it</legend>
-      {CHOICES.map(({ value, label, icon, key }) => (
+      {CHOICES.map(({ value, label, icon }) => (
         <label key={value} class={`audience-choice-${value}`}>
           <input
             type="radio"
             name="audience"
             value={value}
-            aria-keyshortcuts={key}
             checked={audience === value}
             onChange={() => onChoose(value)}
             onClick={onPress}
@@ -34,6 +33,6 @@ export function AudienceChoice({ audience, onChoose, onPress }: AudienceChoicePr
 }
 
 const CHOICES = [
-  { value: 'internal', label: 'Note to the team', icon: Lock, key: 'N' },
-  { value: 'customer', label: 'Reply to the customer', icon: Send, key: 'R' },
+  { value: 'internal', label: 'Note to the team', icon: Lock },
+  { value: 'customer', label: 'Reply to the customer', icon: Send },
 ] as const;

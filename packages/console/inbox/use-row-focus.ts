@@ -38,16 +38,9 @@ export function useRowFocus(
       document.removeEventListener('pointerdown', moved);
     };
   }, [list]);
-  const before = useRef(ids);
-  // A row that changes its place leaves the document for a moment, and loses the focus. The row
-  // that follows takes the place of one that has left the list.
+  // A row that changes its place leaves the document for a moment, and loses the focus.
   useLayoutEffect(() => {
-    const id = held.current;
-    const at = id === null || ids.includes(id) ? -1 : before.current.indexOf(id);
-    before.current = ids;
-    if (id === null || document.activeElement !== document.body) return;
-    const next = at === -1 ? id : ids[Math.min(at, ids.length - 1)];
-    if (next !== undefined) focusRow(list, next);
+    if (held.current !== null && document.activeElement === document.body) focusRow(list, held.current);
   });
 
   const onKeyDown = (event: KeyboardEvent) => {

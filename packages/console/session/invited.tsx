@@ -1,8 +1,7 @@
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
-import { useResource } from '@parley/ui/hooks/resource.ts';
-import { acceptInvitation, readInvitation } from './invitation.ts';
+import { acceptInvitation } from './invitation.ts';
 import type { Session } from './session.ts';
 
 export interface InvitedProps {
@@ -18,20 +17,11 @@ export interface InvitedProps {
  */
 export function Invited({ secret, onSession, onOther }: InvitedProps) {
   const { isBusy, problem, run } = useAction();
-  const { value: facts } = useResource(secret, () => readInvitation(secret));
   return (
     <main class="sign-in">
-      <h1>{facts === null ? 'You are invited to Parley' : `You are invited to ${facts.account_name}`}</h1>
+      <h1>You are invited to Parley</h1>
       {problem === '' ? (
-        <>
-          {facts !== null && (
-            <p>
-              {facts.invited_by !== null && `By ${facts.invited_by}, as `}
-              {facts.name} ({facts.email}).
-            </p>
-          )}
-          <p>Your invitation signs this browser in. It works once.</p>
-        </>
+        <p>Your invitation signs you in in this browser. It works once.</p>
       ) : (
         <Problem text={problem} />
       )}

@@ -17,8 +17,6 @@ export interface SignedIn {
   /** Reads `me` again, after the person has changed it. */
   readonly reload: () => Promise<void>;
   readonly signOut: () => Promise<void>;
-  /** Shows the page to sign in, at the same place, after the session has ended elsewhere. */
-  readonly signInAgain: () => void;
 }
 
 const Context = createContext<SignedIn | null>(null);
@@ -51,15 +49,7 @@ export function SessionContext({ client, session, onEnd, children }: SessionCont
       await session.end();
       end();
     };
-    return {
-      client,
-      session,
-      me,
-      can: (permission) => granted.has(permission),
-      reload,
-      signOut,
-      signInAgain: end,
-    };
+    return { client, session, me, can: (permission) => granted.has(permission), reload, signOut };
   }, [client, session, me, reload, end]);
   if (value === null) {
     return (

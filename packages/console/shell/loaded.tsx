@@ -2,15 +2,13 @@ import { Button } from '@parley/ui/elements/button.tsx';
 import { useResource } from '@parley/ui/hooks/resource.ts';
 import type { ComponentType } from 'preact';
 
-export interface LoadedProps<P extends object> {
+export interface LoadedProps {
   /** Imports the component. The function must be the same at each call. */
-  readonly load: () => Promise<ComponentType<P>>;
-  /** The properties of the component. */
-  readonly of: P;
+  readonly load: () => Promise<ComponentType>;
 }
 
 /** Shows a component that is loaded when it is first shown. */
-export function Loaded<P extends object>({ load, of }: LoadedProps<P>) {
+export function Loaded({ load }: LoadedProps) {
   const { value: Component, problem } = useResource(load, load);
   if (problem !== '') {
     return (
@@ -20,5 +18,5 @@ export function Loaded<P extends object>({ load, of }: LoadedProps<P>) {
       </div>
     );
   }
-  return Component === null ? <p class="shell-empty">Loading…</p> : <Component {...of} />;
+  return Component === null ? <p class="shell-empty">Loading…</p> : <Component />;
 }

@@ -1,8 +1,8 @@
-import { useWorkCounts } from './use-work.ts';
+import { useWorkCount } from './use-work.ts';
 
 /** The number of things that wait for the person, for the side bar. */
 export function WorkCount() {
-  const count = useWorkCounts()?.count ?? 0;
+  const count = useWorkCount();
   if (count === 0) return null;
   return (
     <span class="work-count">

@@ -22,14 +22,12 @@ export interface MessageEditProps {
   /** The time of a scheduled message, as the value of a field. */
   readonly time?: string;
   readonly onSave: (change: EditMessageBody) => Promise<unknown> | undefined;
-  /** Sends the saved draft, by a button of its own. */
-  readonly onSend?: () => Promise<unknown> | undefined;
   /** Called when the change was saved or given up. */
   readonly onEnd: () => void;
 }
 
 /** Changes a written message: a sent one, a scheduled one, or an open draft. */
-export function MessageEdit({ conversationId, message, time, onSave, onSend, onEnd }: MessageEditProps) {
+export function MessageEdit({ conversationId, message, time, onSave, onEnd }: MessageEditProps) {
   const { people } = useConversation(conversationId);
   const [written, setWritten] = useState<Written>(() => ({
     text: message.body ?? '',
@@ -49,7 +47,7 @@ export function MessageEdit({ conversationId, message, time, onSave, onSend, onE
     field.current!.setSelectionRange(length, length);
   }, []);
   const isMail = message.channel === 'email' && message.status !== 'sent';
-  const save = async (send: MessageEditProps['onSend'] = undefined) => {
+  const save = async () => {
     const body = written.text.trim();
     // A message that was sent says that it was edited.
     if (message.status === 'sent' && body === message.body) return onEnd();
@@ -62,7 +60,6 @@ export function MessageEdit({ conversationId, message, time, onSave, onSend, onE
         ...(isMail && { ...mailOf(mail), subject: mail.subject.trim() }),
         ...(moment !== undefined && { scheduled_at: moment.toISOString() }),
       });
-      await send?.();
     });
     if (isDone) onEnd();
   };
@@ -101,14 +98,9 @@ export function MessageEdit({ conversationId, message, time, onSave, onSend, onE
       <Problem text={problem} />
       <div class="message-edit-tools">
         <Button onClick={onEnd}>Cancel</Button>
-        <Button type="submit" {...(onSend === undefined && { look: 'primary' })} disabled={isBusy}>
+        <Button type="submit" look="primary" disabled={isBusy}>
           Save
         </Button>
-        {onSend !== undefined && (
-          <Button look="primary" disabled={isBusy} onClick={() => save(onSend)}>
-            Save and send
-          </Button>
-        )}
       </div>
     </form>
   );

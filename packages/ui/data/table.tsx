@@ -4,8 +4,6 @@ export interface Column<Row> {
   readonly name: string;
   readonly label: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Whether it is a column of numbers, which stand at the end of their cells. */
-  readonly isNumber?: boolean;
 }
 
 export interface TableProps<Row> {
@@ -27,8 +25,8 @@ export function Table<Row>({ caption, columns, rows, keyOf, actions }: TableProp
         <caption class="hidden-visually">{caption}</caption>
         <thead>
           <tr>
-            {columns.map(({ name, label, isNumber }) => (
-              <th key={name} scope="col" class={isNumber ? 'table-number' : undefined}>
+            {columns.map(({ name, label }) => (
+              <th key={name} scope="col">
                 {label}
               </th>
             ))}
@@ -42,13 +40,13 @@ export function Table<Row>({ caption, columns, rows, keyOf, actions }: TableProp
         <tbody>
           {rows.map((row, index) => (
             <tr key={keyOf(row, index)}>
-              {columns.map(({ name, label, cell, isNumber }, column) =>
+              {columns.map(({ name, label, cell }, column) =>
                 column === 0 ? (
                   <th key={name} scope="row">
                     {cell(row)}
                   </th>
                 ) : (
-                  <td key={name} data-column={label} class={isNumber ? 'table-number' : undefined}>
+                  <td key={name} data-column={label}>
                     {cell(row)}
                   </td>
                 ),

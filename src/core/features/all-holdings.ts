@@ -4,7 +4,6 @@ import { accountHoldings } from '../accounts/holdings.ts';
 import { uploadHoldings } from '../attachments/uploads.ts';
 import { auditHoldings } from '../audit/holdings.ts';
 import { conversationHoldings, memberHoldings } from '../conversations/holdings.ts';
-import { viewHoldings } from '../inbox/view-store.ts';
 import { inboxHoldings } from '../inbox/writer.ts';
 import { messageHoldings } from '../messages/holdings.ts';
 import { notificationHoldings } from '../notifications/holdings.ts';
@@ -29,7 +28,6 @@ export function allHoldings({ hooks }: Pick<Db, 'hooks'>): readonly Holdings[] {
     notificationHoldings,
     memberHoldings,
     inboxHoldings,
-    viewHoldings,
     ...hooks.all('holdings'),
     auditHoldings,
   ];

@@ -46,7 +46,6 @@ const CONVERSATION_COLUMNS = [
   'metadata',
   'deleted_at',
   'external_id',
-  'waiting_since',
   'created_at',
   'updated_at',
   'changed_in',
@@ -121,7 +120,6 @@ function presentConversation(row: ConversationRow, own: OwnView, expansions: Exp
       own.activity_at === null || own.activity_at < row.created_at ? row.created_at : own.activity_at,
     metadata: row.metadata ?? NO_METADATA,
     external_id: row.external_id,
-    waiting_since: row.waiting_since,
   };
 }
 
@@ -141,7 +139,6 @@ function forCustomer(conversation: Conversation): Conversation {
     topic_id: null,
     metadata: metadataFor({ customer: true }, conversation.metadata),
     external_id: null,
-    waiting_since: null,
   };
 }
 

@@ -4,7 +4,6 @@ import type {
   Channel,
   MessageKind,
   MessageStatus,
-  StatedEvent,
   Visibility,
 } from '@parley/protocol/resources/chat-message.ts';
 import type { SentEmailStatus } from '@parley/protocol/resources/email.ts';
@@ -63,8 +62,6 @@ interface MessageTables {
     /** Null for a message that was sent here. */
     imported: ColumnType<ImportMark | null, string | null | undefined, never>;
     incomplete: IncompleteReason | null;
-    /** Null unless the message states an event that has a type. */
-    event: ColumnType<StatedEvent | null, StatedEvent | null | undefined, never>;
   };
 
   attachments: {
@@ -151,8 +148,6 @@ interface ImportMark {
 
 /** How a draft or a scheduled message ended. */
 interface MessageOutcome {
-  /** The actor that approved a draft. */
-  readonly approved_by?: string;
   readonly result: 'sent' | 'canceled' | 'failed' | 'rejected' | 'superseded';
   readonly reason: string | null;
   readonly at: string;

@@ -46,7 +46,6 @@ export function webhooksBy(times: WebhookTimes): Feature {
         it.close(),
       );
       const receivers = disposer.add('receivers', new Receivers({ database, rights }), (it) => it.close());
-      const readData = eventDataReader({ database, files: store });
       const deliverer = new Deliverer({
         database,
         watch,
@@ -55,7 +54,7 @@ export function webhooksBy(times: WebhookTimes): Feature {
         times,
         metrics,
         log,
-        readData,
+        readData: eventDataReader({ database, files: store }),
         onWritten: (written) => health.note(written),
       });
       disposer.add('webhook deliveries', deliverer, (it) => it.close());
@@ -81,7 +80,7 @@ export function webhooksBy(times: WebhookTimes): Feature {
             routes: {
               settings: [
                 ...webhookRoutes(node),
-                ...deliveryRoutes(database, deliverer, readData),
+                ...deliveryRoutes(database, deliverer),
                 ...completenessRoutes(database, completeness, replays),
               ],
             },

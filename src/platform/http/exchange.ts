@@ -3,7 +3,6 @@ import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { BodyStream } from './body-stream.ts';
 import { type ByteSource, Chunks, isSource, type Sink, SourceSender } from './byte-source.ts';
 import type { ClientConnection } from './client-connection.ts';
-import { compressForPage } from './compressed.ts';
 import {
   BODILESS,
   type Connection,
@@ -152,11 +151,8 @@ export class Exchange {
     if (this.ended) return;
     this.#answered = true;
     this.#stream?.abandon();
-    compressForPage(this, outgoing, (sent) => {
-      if (this.#connection === undefined) return;
-      this.#held = sent;
-      if (!this.#inLibrary) this.#release();
-    });
+    this.#held = outgoing;
+    if (!this.#inLibrary) this.#release();
   }
 
   /**

@@ -6,15 +6,16 @@ import { type MailboxRow, readMailboxOf } from '../../resources/mailbox.ts';
 import type { RosterEntry } from '../participants/roster.ts';
 
 /**
- * Returns the inbox of a case created with `inbox_id`. `listed` are the participants of the body,
- * in its order. Throws ApiError unless the inbox exists and mail can reach every customer.
+ * Returns the assignee of a case created with `inbox_id`, or undefined if there is none. `listed`
+ * are the participants of the body, in its order. Throws ApiError unless the inbox exists and mail
+ * can reach every customer.
  */
-export async function readBridge(
+export async function assigneeOfBridge(
   tx: Tx,
   accountId: string,
   mailboxId: string,
   listed: readonly RosterEntry[],
-): Promise<MailboxRow> {
+): Promise<MailboxAssignee | undefined> {
   const inbox = await readMailboxOf(tx, accountId, mailboxId);
   if (inbox === undefined) throw notFound('inbox', 'inbox_id');
   const customers = listed.filter(({ type }) => type === 'customer').map(({ actorId }) => actorId);
@@ -23,7 +24,7 @@ export async function readBridge(
   if (index >= 0) {
     throw invalid(`participants[${index}]`, 'The customer has no email address, so no mail can reach it.');
   }
-  return inbox;
+  return assigneeOfMailbox(tx, inbox);
 }
 
 type MailboxAssignee = { readonly id: string; readonly type: 'user' | 'group' };
