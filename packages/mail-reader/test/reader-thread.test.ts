@@ -52,8 +52,8 @@ for (const [word, cause, says] of BREAKING) {
   t.test(`${word}: the mail is a file with its header, and the next one is read`, async (t) => {
     const limits = {
       ...READING_LIMITS,
-      processorMs: 300,
-      ...(cause === 'memory' && { processorMs: 60_000 }),
+      // A new thread on a busy machine needs most of a second for an honest mail.
+      processorMs: cause === 'time' ? 2_000 : 60_000,
     };
     const reader = new MailReader(HOSTILE, limits);
     const store = new MemoryStore();
