@@ -199,7 +199,7 @@ t.test('a query waits for a free connection as long as the URL says', async (t) 
   const url = new URL((await createTestDatabase(t)).url);
   const read = { name: 'one', text: 'SELECT 1 AS one' };
   for (const [seconds, isPatient] of [
-    ['0.1', false],
+    ['0.5', false],
     ['60', true],
   ] as const) {
     url.searchParams.set('connect_timeout', seconds);
