@@ -144,5 +144,6 @@ function rowOf(sequence: number): MessageRow {
     metadata: null,
     imported: null,
     incomplete: null,
+    event: null,
   };
 }

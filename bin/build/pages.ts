@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { basename, dirname, extname, join, parse } from 'node:path';
 import { bundle as bundleStyles } from 'lightningcss';
 import { rolldown } from 'rolldown';
 
@@ -14,6 +15,8 @@ interface Page {
   readonly out: string;
   /** A classic script without imports, for the pages of others, and its name in `out`. */
   readonly loader?: { readonly source: string; readonly name: string };
+  /** A small page without a style, and the name of its `page.json`. */
+  readonly small?: { readonly source: string; readonly name: string };
 }
 
 const PAGES: readonly Page[] = [
@@ -22,13 +25,14 @@ const PAGES: readonly Page[] = [
     sources: 'packages/widget',
     out: 'packages/widget/dist',
     loader: { source: 'packages/widget/loader.ts', name: 'widget.js' },
+    small: { source: 'packages/widget/bubble/bubble.ts', name: 'bubble.json' },
   },
 ];
 
 /** The content of `page.json`: the files that a document names, by their names in `assets/`. */
 interface BuiltPage {
   readonly script: string;
-  readonly style: string;
+  readonly style?: string;
   /** Modules that the script imports at once. */
   readonly preloads: readonly string[];
 }
@@ -41,7 +45,7 @@ export async function buildPages(): Promise<void> {
   for (const page of PAGES) await buildPage(page);
 }
 
-async function buildPage({ sources, out, loader }: Page): Promise<void> {
+async function buildPage({ sources, out, loader, small }: Page): Promise<void> {
   const place = join(ROOT, out);
   await mkdir(dirname(place), { recursive: true });
   const stage = await mkdtemp(`${place}-`);
@@ -55,6 +59,10 @@ async function buildPage({ sources, out, loader }: Page): Promise<void> {
     if (loader !== undefined) await writeLoader(join(ROOT, loader.source), join(stage, loader.name));
     const built: BuiltPage = { script, style, preloads };
     await writeFile(join(stage, 'page.json'), JSON.stringify(built));
+    if (small !== undefined) {
+      const page: BuiltPage = await writeScripts(join(ROOT, small.source), assets);
+      await writeFile(join(stage, small.name), JSON.stringify(page));
+    }
     await rm(place, { recursive: true, force: true });
     await rename(stage, place);
   } finally {
@@ -64,7 +72,7 @@ async function buildPage({ sources, out, loader }: Page): Promise<void> {
 
 async function writeScripts(entry: string, dir: string): Promise<Pick<BuiltPage, 'script' | 'preloads'>> {
   const build = await rolldown({
-    input: { main: entry },
+    input: { [parse(entry).name]: entry },
     platform: 'browser',
     tsconfig: false,
     resolve: { alias: { react: 'preact/compat' }, extensions: ['.ts', '.tsx', '.js', '.mjs'] },
@@ -105,10 +113,30 @@ async function writeLoader(entry: string, file: string): Promise<void> {
 }
 
 async function writeStyle(filename: string, dir: string): Promise<string> {
-  const { code } = bundleStyles({ filename, minify: true, targets: STYLE_TARGETS });
-  const name = `main-${createHash('sha256').update(code).digest('base64url').slice(0, 8)}.css`;
-  await writeFile(join(dir, name), code);
+  const options = { filename, minify: true, targets: STYLE_TARGETS, analyzeDependencies: true };
+  const { code, dependencies } = bundleStyles(options);
+  let style = code.toString();
+  for (const dependency of dependencies ?? []) {
+    if (dependency.type !== 'url') continue;
+    const name = await writeFont(dependency.url, dependency.loc.filePath, dir);
+    style = style.replaceAll(dependency.placeholder, name);
+  }
+  const name = `main-${hashOf(style)}.css`;
+  await writeFile(join(dir, name), style);
   return name;
+}
+
+/** Copies a file that a style names by its package. Returns its name, beside the style. */
+async function writeFont(specifier: string, style: string, dir: string): Promise<string> {
+  const file = createRequire(style).resolve(specifier);
+  const type = extname(file);
+  const name = `${basename(file, type)}-${hashOf(await readFile(file))}${type}`;
+  await copyFile(file, join(dir, name));
+  return name;
+}
+
+function hashOf(content: string | Buffer): string {
+  return createHash('sha256').update(content).digest('base64url').slice(0, 8);
 }
 
 /** Browsers of which `light-dark()`, nesting and `popover` can be taken for granted. */

@@ -94,7 +94,7 @@ export abstract class Api {
   ) => Promise<Import>;
 
   /** Notes that a request has changed the conversation. */
-  protected abstract touched(conversationId: string): void;
+  protected abstract touched(conversationId: string, isRead?: boolean): void;
 
   /** Returns the caller. Requires version 1.2.harbor, as the other methods here do. */
   me(): Promise<Me> {

@@ -168,7 +168,7 @@ export class Client extends LiveApi {
     options: CallOptions = {},
   ): Promise<CommandResult<O>> {
     const result = await this.#requests.request(op, fields, options);
-    if (op === 'mark_read') this.touched((fields as CommandFields<'mark_read'>).conversation_id);
+    if (op === 'mark_read') this.touched((fields as CommandFields<'mark_read'>).conversation_id, true);
     return result;
   }
 

@@ -114,14 +114,14 @@ export abstract class LiveApi extends Api {
     if (this.state === 'live') this.connection.set({ error: null });
   }
 
-  protected override touched(conversationId: string): void {
-    this.#listeners.emit('touched', conversationId);
+  protected override touched(conversationId: string, isRead = false): void {
+    this.#listeners.emit('touched', conversationId, isRead);
   }
 }
 
 type FollowerEvents = {
   readonly frame: readonly [frame: EventFrame];
-  readonly touched: readonly [conversationId: string];
+  readonly touched: readonly [conversationId: string, isRead: boolean];
 };
 
 /** Frequent events without an actor. */

@@ -1,11 +1,32 @@
+import { hasWords } from '@parley/protocol/folding.ts';
+import { Icon } from '@parley/ui/elements/icon.tsx';
+import { Settings } from 'lucide';
 import { Administration } from './administration/administration.tsx';
+import { readApiDocument } from './administration/api-document.ts';
 import { AuditHead } from './administration/parts/audit-head.tsx';
+import { CustomerCases } from './administration/parts/customer-cases.tsx';
+import { GroupCases } from './administration/parts/group-cases.tsx';
 import { RolePermissions } from './administration/parts/role-permissions.tsx';
 import { type Item, isStatus, type Section, type SectionGroup } from './administration/section.ts';
+import { INBOX_TEXTS } from './administration/texts/channel-texts.ts';
+import { ACCOUNT_TEXTS } from './administration/texts/data-texts.ts';
+import {
+  CLAIM_TEXTS,
+  CUSTOMER_TEXTS,
+  ERASE_TEXTS,
+  GROUP_TEXTS,
+  KEY_TEXTS,
+  PERSON_TEXTS,
+  ROLE_TEXTS,
+} from './administration/texts/people-texts.ts';
 import { AGENT_SECTIONS } from './agents/sections.ts';
 import { COMPLIANCE_SECTIONS } from './compliance/sections.ts';
+import { CUSTOMER_CARD_SECTIONS } from './customer-cards/sections.ts';
+import { dateOf, invite } from './identity/invite.ts';
 import { IDENTITY_SECTIONS } from './identity/sections.ts';
 import { IMPORT_SECTIONS } from './import/sections.ts';
+import { go } from './nav/place.ts';
+import type { PaletteItem } from './search/palette-items.tsx';
 import { WEBHOOK_SECTIONS } from './webhooks/sections.ts';
 import { WIDGET_SECTIONS } from './widgets/sections.ts';
 
@@ -14,6 +35,7 @@ const SESSION_COLUMNS = ['created_at', 'last_used_at', 'expires_at'];
 const PEOPLE: readonly Section[] = [
   {
     slug: 'people',
+    texts: PERSON_TEXTS,
     title: 'People',
     one: 'person',
     about: 'Who works in this account, with which role, and where they are signed in.',
@@ -24,8 +46,23 @@ const PEOPLE: readonly Section[] = [
     include: { list: ['role'], get: ['role'] },
     columns: ['name', 'email', 'role', 'status'],
     omit: ['role_id', 'actor_id', 'avatar_url'],
+    afterMade: invite,
     actions: [
-      { label: 'Invite', operation: 'create_invitation', when: isStatus('active'), secret: 'url' },
+      {
+        label: 'Mail an invitation',
+        operation: 'mail_invitation',
+        when: isStatus('active'),
+        doneText: ({ email, expires_at }) =>
+          `The invitation is on its way to ${email}. It ends on ${dateOf(String(expires_at))}.`,
+      },
+      {
+        label: 'Invitation as a link',
+        operation: 'create_invitation',
+        when: isStatus('active'),
+        secret: 'url',
+        doneText: ({ expires_at }) =>
+          `Give the link to the person. It signs in once, and ends on ${dateOf(String(expires_at))}.`,
+      },
       {
         label: 'Deactivate',
         operation: 'deactivate_user',
@@ -34,11 +71,17 @@ const PEOPLE: readonly Section[] = [
         isDanger: true,
       },
       { label: 'Activate', operation: 'activate_user', when: isStatus('deactivated') },
-      { label: 'Claim', operation: 'claim_user', when: ({ placeholder }) => placeholder === true },
+      {
+        label: 'Claim',
+        operation: 'claim_user',
+        texts: CLAIM_TEXTS,
+        when: ({ placeholder }) => placeholder === true,
+      },
       { label: 'Export', operation: 'create_user_export', shownIn: 'exports' },
       {
         label: 'Erase',
         operation: 'erase_user',
+        texts: ERASE_TEXTS,
         shownIn: 'erasures',
         warning: 'Name, address and picture of the person are removed for good. This cannot be undone.',
         isDanger: true,
@@ -61,6 +104,7 @@ const PEOPLE: readonly Section[] = [
   },
   {
     slug: 'roles',
+    texts: ROLE_TEXTS,
     title: 'Roles',
     one: 'role',
     about: 'What people, keys and agents may do.',
@@ -84,9 +128,10 @@ const PEOPLE: readonly Section[] = [
   },
   {
     slug: 'groups',
+    texts: GROUP_TEXTS,
     title: 'Groups',
     one: 'group',
-    about: 'Teams that cases are assigned to, and under whose name customers are answered.',
+    about: 'Teams that cases reach and are assigned to, and under whose name customers are answered.',
     list: 'list_groups',
     get: 'get_group',
     create: 'create_group',
@@ -107,10 +152,12 @@ const PEOPLE: readonly Section[] = [
         removes: true,
       },
     ],
+    More: GroupCases,
     parts: [{ title: 'Members', field: 'members', columns: ['name', 'type'] }],
   },
   {
     slug: 'customers',
+    texts: CUSTOMER_TEXTS,
     title: 'Customers',
     one: 'customer',
     about: 'People outside of the account who write to it.',
@@ -118,7 +165,8 @@ const PEOPLE: readonly Section[] = [
     get: 'get_customer',
     update: 'update_customer',
     columns: ['name', 'email', 'status', 'created_at'],
-    omit: ['avatar_url'],
+    omit: ['id', 'avatar_url'],
+    More: CustomerCases,
     actions: [
       {
         label: 'Block',
@@ -135,6 +183,7 @@ const PEOPLE: readonly Section[] = [
 const ACCESS: readonly Section[] = [
   {
     slug: 'api-keys',
+    texts: KEY_TEXTS,
     title: 'API keys',
     one: 'key',
     about: 'Credentials of programs.',
@@ -168,6 +217,7 @@ const ACCESS: readonly Section[] = [
 const CHANNELS: readonly Section[] = [
   {
     slug: 'inboxes',
+    texts: INBOX_TEXTS,
     title: 'Mail inboxes',
     one: 'inbox',
     about: 'Addresses whose mail becomes cases.',
@@ -188,6 +238,7 @@ const CHANNELS: readonly Section[] = [
   },
   {
     slug: 'complaints',
+    texts: {},
     title: 'Mail complaints',
     one: 'complaint',
     about: 'Addresses whose owners have called a mail spam. No reply is sent to them.',
@@ -208,15 +259,17 @@ const CHANNELS: readonly Section[] = [
 const DATA: readonly Section[] = [
   {
     slug: 'audit',
+    texts: {},
     title: 'Audit',
     one: 'event',
     about: 'What was done by whom, in a chain whose changes are noticed.',
     list: 'list_account_audit',
-    columns: ['action', 'actor', 'created_at', 'conversation_id', 'details'],
+    columns: ['created_at', 'action', 'actor', 'conversation_id', 'details'],
     Above: AuditHead,
   },
   {
     slug: 'account',
+    texts: ACCOUNT_TEXTS,
     title: 'Account',
     one: 'account',
     about: 'Name, plan and settings of this account.',
@@ -227,7 +280,7 @@ const DATA: readonly Section[] = [
 ];
 
 /** The sections of a feature are its folder, its import and its entry. */
-const SECTION_GROUPS: readonly SectionGroup[] = [
+export const SECTION_GROUPS: readonly SectionGroup[] = [
   { title: 'People', sections: PEOPLE },
   {
     title: 'Access',
@@ -248,6 +301,7 @@ const SECTION_GROUPS: readonly SectionGroup[] = [
       ...CHANNELS, // One entry a line.
       ...WIDGET_SECTIONS,
       ...WEBHOOK_SECTIONS,
+      ...CUSTOMER_CARD_SECTIONS,
     ],
   },
   {
@@ -262,4 +316,25 @@ const SECTION_GROUPS: readonly SectionGroup[] = [
 
 export function AdministrationPage() {
   return <Administration groups={SECTION_GROUPS} />;
+}
+
+/** Returns the sections that have the words, and the forms for something new of them. */
+export async function findSections(words: string): Promise<PaletteItem[]> {
+  const found = SECTION_GROUPS.flatMap(({ sections }) => sections).filter(({ title, one }) =>
+    hasWords(`${title} new ${one}`, words),
+  );
+  if (found.length === 0) return [];
+  const api = await readApiDocument();
+  return found.flatMap(({ slug, title, one, list, get, create }) => {
+    if (api.operation(list ?? get ?? '') === undefined) return [];
+    const item = (name: string, id?: string): PaletteItem => ({
+      id: `section-${slug}-${id ?? ''}`,
+      name,
+      group: 'Administration',
+      picture: <Icon of={Settings} />,
+      act: () => go({ main: { at: 'administration', section: slug, ...(id !== undefined && { id }) } }),
+    });
+    const isMade = create !== undefined && api.operation(create) !== undefined;
+    return [item(title), ...(isMade ? [item(`New ${one}`, 'new')] : [])];
+  });
 }

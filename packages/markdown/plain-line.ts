@@ -3,7 +3,21 @@ import { readMarkdown } from './read-markdown.ts';
 
 /** Returns Markdown as one line of plain text, for lists: at most some 200 characters. */
 export function plainLine(text: string): string {
-  const part = text.slice(0, READ);
+  return wordsAlone(text) ?? readLine(begin(text, READ));
+}
+
+/**
+ * Returns the line of a text that begins without Markdown, as most do; undefined if it may have
+ * some.
+ */
+function wordsAlone(text: string): string | undefined {
+  const start = begin(text, ENOUGH);
+  if (MARKS.test(start)) return;
+  const line = shortened(start);
+  return line.length >= SHOWN - 1 || start === text ? line : undefined;
+}
+
+function readLine(part: string): string {
   const words = readMarkdown(part).map(lineOf).join(' ').trim();
   // A thematic break has no words.
   return shortened(words || part);
@@ -11,10 +25,26 @@ export function plainLine(text: string): string {
 
 /** Returns a text that is no Markdown as one line, at most some 200 characters. */
 export function shortened(text: string): string {
-  return text.slice(0, READ).replace(/\s+/g, ' ').trim().slice(0, SHOWN);
+  const part = begin(text, READ);
+  return begin((UNEVEN.test(part) ? part.replace(/\s+/g, ' ') : part).trim(), SHOWN);
 }
 
+/** White space that is not one blank between words. */
+const UNEVEN = /[^\S ]| {2}/;
+
+/** Returns the first UTF-16 units of a text, and no half of a character. */
+function begin(text: string, units: number): string {
+  if (text.length <= units) return text;
+  const isCut = text.codePointAt(units - 1)! > 0xffff;
+  return text.slice(0, isCut ? units - 1 : units);
+}
+
+/** Whatever may be Markdown: a text without it is shown as it is written. */
+const MARKS = /[*_`~<[&\\|]|(?:^|[\r\n\u2028\u2029])[ \t]*(?:[-+=#>:]|\d+[.)])/;
+
 const READ = 600;
+/** As much as most lines need: a few of the words are cut again. */
+const ENOUGH = 220;
 const SHOWN = 200;
 
 function lineOf(block: Block): string {

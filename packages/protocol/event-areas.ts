@@ -2,6 +2,7 @@ import { ID_PREFIXES } from './ids.ts';
 import { AUDIT_ACTIONS } from './resources/audit-event.ts';
 import { NOTIFICATION_CATEGORIES } from './resources/notification.ts';
 import { EVENTS } from './socket/events.ts';
+import { WEBHOOK_EVENTS } from './webhook-events.ts';
 
 /**
  * Parley's own events that can start an agent of trigger type `event`
@@ -37,25 +38,6 @@ const OWN_AREAS: ReadonlySet<string> = new Set([
 /** The refusal of a name in these areas. */
 export const OWN_TYPE_REFUSED =
   'This area is reserved for Parley itself. Name the area after a resource of your application, such as order.created.';
-
-/** Parley's own events for webhooks (docs/contract.md#webhooks), beside those of producers. */
-export const WEBHOOK_EVENTS = [
-  'message.created',
-  'message.updated',
-  'message.reacted',
-  'message.pinned',
-  'messages.purged',
-  'draft.created',
-  'draft.updated',
-  'scheduled.updated',
-  'conversation.created',
-  'conversation.updated',
-  'participant.added',
-  'participant.updated',
-  'participant.removed',
-  'agent_run.completed',
-  'email.received',
-] as const;
 
 /** The event for trying a webhook out, sent whatever its filter. */
 export const WEBHOOK_TEST = 'webhook.test';

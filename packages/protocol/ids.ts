@@ -40,6 +40,8 @@ export const ID_PREFIXES = {
   identityProvider: 'idp',
   widget: 'wgt',
   addressConfirmation: 'adc',
+  invitation: 'inv',
+  conversationView: 'cvw',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;

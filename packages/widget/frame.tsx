@@ -1,64 +1,88 @@
 import { ParleyProvider } from '@parley/client/react';
 import type { VisitorSession, WidgetPublic } from '@parley/protocol/resources/widget.ts';
+import { directionOf, languageOf } from '@parley/protocol/resources/widget-languages.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useResource } from '@parley/ui/hooks/resource.ts';
 import { useKeys } from '@parley/ui/hooks/use-keys.ts';
+import { writeTimesIn } from '@parley/ui/text/time.ts';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { Chat } from './chat/chat.tsx';
 import { Confirmation } from './chat/confirmation.tsx';
 import type { Host } from './host/host.ts';
+import { Asked } from './identity/asked.ts';
 import { frameStorage } from './identity/frame-storage.ts';
 import { type Identified, Identity } from './identity/identity.ts';
 import { Visitor } from './identity/visitor-session.ts';
 import { call } from './identity/widget-calls.ts';
 import { readableOn } from './readable-on.ts';
-import { languageOf, TEXTS } from './texts.ts';
+import { ENGLISH, loadTexts, type Speech } from './texts/texts.ts';
 
 export interface FrameProps {
   readonly published: Promise<WidgetPublic>;
   /** Null for the frame as a page of its own. */
   readonly greeted: Promise<Host | null>;
+  /** The language that the address of the frame names, if it does. */
+  readonly lang: string | null;
   /** The token of a mailed link. */
   readonly confirmation: string | null;
 }
 
 /** The frame: it waits for the page around it, and shows the chat of the person named there. */
-export function Frame({ published, greeted, confirmation }: FrameProps) {
+export function Frame({ published, greeted, lang, confirmation }: FrameProps) {
+  const [speech, setSpeech] = useState<Speech | null>(null);
   const { value: parts, problem } = useResource(published, async () => ({
     widget: await published,
     host: await greeted,
   }));
-  const language = languageOf(parts?.host?.lang ?? navigator.language);
+  useEffect(() => {
+    void loadTexts(languageOf([lang ?? '', ...navigator.languages])).then((loaded) => {
+      writeTimesIn(loaded.language);
+      setSpeech(loaded);
+    });
+  }, [lang]);
   useLayoutEffect(() => {
-    Object.assign(document.documentElement, { lang: language, dir: language === 'ar' ? 'rtl' : 'ltr' });
-  }, [language]);
+    if (speech === null) return;
+    const { language } = speech;
+    Object.assign(document.documentElement, { lang: language, dir: directionOf(language) });
+  }, [speech]);
+  // Also while the panel is being loaded: it closes as soon as the page around is known.
+  useKeys((event) => {
+    if (event.defaultPrevented || pressedKey(event) !== 'Escape') return;
+    void greeted.then(
+      (host) => host?.close(),
+      () => {},
+    );
+  });
   if (problem !== '') {
+    const { texts } = speech ?? ENGLISH;
     return (
       <main class="frame-failed">
-        <p role="alert">{TEXTS[language].unavailable}</p>
-        <Button onClick={() => location.reload()}>{TEXTS[language].reload}</Button>
+        <p role="alert">{texts.unavailable}</p>
+        <Button onClick={() => location.reload()}>{texts.reload}</Button>
       </main>
     );
   }
-  if (parts === null) return null;
-  return <OpenFrame {...parts} language={language} confirmation={confirmation} />;
+  if (parts === null || speech === null) return null;
+  return <OpenFrame {...parts} speech={speech} confirmation={confirmation} />;
 }
 
 interface OpenFrameProps {
   readonly widget: WidgetPublic;
   readonly host: Host | null;
-  readonly language: 'en' | 'ar';
+  readonly speech: Speech;
   readonly confirmation: string | null;
 }
 
-function OpenFrame({ widget, host, language, confirmation }: OpenFrameProps) {
+function OpenFrame({ widget, host, speech, confirmation }: OpenFrameProps) {
   const [now, setNow] = useState<Identified | null>(null);
   const [isShown, setShown] = useState(host === null);
   const [token, setToken] = useState(confirmation);
-  const [identity, visitor] = useMemo(() => {
-    const visitor = new Visitor(widget.id, frameStorage('localStorage'));
-    return [new Identity({ widget, visitor, host, onChange: setNow }), visitor];
+  const [identity, visitor, asked] = useMemo(() => {
+    const storage = frameStorage('localStorage');
+    const visitor = new Visitor(widget.id, storage);
+    const identity = new Identity({ widget, visitor, host, onChange: setNow });
+    return [identity, visitor, new Asked(widget.id, storage)];
   }, [widget, host]);
   useEffect(() => {
     if (host === null) void identity.change(false);
@@ -67,12 +91,13 @@ function OpenFrame({ widget, host, language, confirmation }: OpenFrameProps) {
         identity: (isKnown) => void identity.change(isKnown),
         shown: setShown,
         // A field that does not exist yet takes the frame's focus once it does.
-        focus: () => document.querySelector('textarea')?.focus(),
+        focus: () => document.querySelector<HTMLElement>('textarea, .home-new')?.focus(),
       });
   }, [host, identity]);
-  useKeys((event) => {
-    if (!event.defaultPrevented && pressedKey(event) === 'Escape') host?.close();
-  });
+  const isPerson = now !== null && now.client !== null;
+  useEffect(() => {
+    if (now !== null && now.kind !== 'returning') host?.keep(isPerson);
+  }, [host, now, isPerson]);
   useLayoutEffect(() => {
     const { style } = document.documentElement;
     for (const scheme of ['light', 'dark'] as const) {
@@ -81,14 +106,19 @@ function OpenFrame({ widget, host, language, confirmation }: OpenFrameProps) {
       if (color !== null) style.setProperty(`--widget-on-${scheme}`, readableOn(color));
     }
   }, [widget]);
+  /** Goes on as the customer whose address was confirmed. */
+  const become = (session: VisitorSession) => {
+    visitor.keep(session, true);
+    asked.forget();
+    identity.reopen();
+  };
   if (token !== null) {
     const confirm = async () => {
       const path = `/v1/widgets/${encodeURIComponent(widget.id)}/visitors/actions/open-confirmation`;
-      visitor.keep(await call<VisitorSession>('POST', path, { body: { token } }), true);
-      identity.reopen();
+      become(await call<VisitorSession>('POST', path, { body: { token } }));
       setToken(null);
     };
-    return <Confirmation texts={TEXTS[language]} onConfirm={confirm} />;
+    return <Confirmation texts={speech.texts} onConfirm={confirm} />;
   }
   // The session that this browser keeps, or the token of the page, is being read.
   if (now === null) return null;
@@ -99,9 +129,11 @@ function OpenFrame({ widget, host, language, confirmation }: OpenFrameProps) {
         widget={widget}
         host={host}
         identity={identity}
+        asked={asked}
+        onEntered={become}
         now={now}
         isShown={isShown}
-        language={language}
+        speech={speech}
       />
     </ParleyProvider>
   );

@@ -2,6 +2,7 @@ import { type Feature, hooksOf } from '../core/features/feature.ts';
 import { agents } from '../features/agents/feature.ts';
 import { cells } from '../features/cells/feature.ts';
 import { compliance } from '../features/compliance/feature.ts';
+import { customerCards } from '../features/customer-cards/feature.ts';
 import { identity } from '../features/identity/feature.ts';
 import { imports } from '../features/import/feature.ts';
 import { mail } from '../features/mail/feature.ts';
@@ -28,6 +29,7 @@ export const FEATURES: readonly Feature[] = [
   push,
   agents,
   webhooks,
+  customerCards,
   cells,
 ];
 

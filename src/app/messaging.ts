@@ -4,6 +4,8 @@ import { REMOVE_WITHDRAWN, removeUnattached } from '../core/attachments/uploads.
 import { Sealer } from '../core/audit/sealer.ts';
 import { committedHandlers } from '../core/committed/handlers.ts';
 import { SentEffects } from '../core/committed/sent-effects.ts';
+import { followTeam, TEAMS_CHANGED } from '../core/conversations/cases/follow-team.ts';
+import { DERIVE_WAITING, deriveWaiting } from '../core/conversations/cases/waiting.ts';
 import { announceWritten, InboxWriter, type WrittenConversation } from '../core/inbox/writer.ts';
 import { openMissingDeliveries } from '../core/messages/schedules/missing-deliveries.ts';
 import { SEND_SCHEDULED } from '../core/messages/schedules/schedule-store.ts';
@@ -116,6 +118,8 @@ export async function openMessaging(
   });
   const jobs = [
     handle(SEND_SCHEDULED, (job) => scheduled.deliver(job)),
+    handle(TEAMS_CHANGED, (changed) => followTeam(database, changed)),
+    handle(DERIVE_WAITING, (part) => deriveWaiting(database, part)),
     handle(REMOVE_WITHDRAWN, () => removeUnattached(database, store)),
   ];
   return { outbox, handlers, jobs, timeline, encoded, lockedWrites, importedWrites, writePath, sender };

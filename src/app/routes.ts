@@ -3,6 +3,7 @@ import { accountRoutes } from '../core/accounts/routes.ts';
 import { attachmentRoutes } from '../core/attachments/routes.ts';
 import { auditRoutes } from '../core/audit/routes.ts';
 import { blockRoutes } from '../core/conversations/blocks/block-routes.ts';
+import { groupCaseRoutes } from '../core/conversations/cases/group-case-routes.ts';
 import { participantRoutes } from '../core/conversations/participants/participant-routes.ts';
 import { conversationRoutes } from '../core/conversations/routes.ts';
 import { conversationListRoutes } from '../core/inbox/routes.ts';
@@ -38,6 +39,7 @@ export function apiRoutes(
     ...features.routesBehind('audit'),
     ...conversationListRoutes(database, engine),
     ...conversationRoutes(database, directory),
+    ...groupCaseRoutes(database),
     ...blockRoutes(database, rights),
     ...participantRoutes(database, directory, engine, rights, tokens),
     ...messageRoutes({

@@ -503,6 +503,16 @@ t.test(
     const [reply] = (await messages(group, grace.access_token)).filter(({ agent_run }) => agent_run !== null);
     t.strictSame(reply?.agent_run, ended);
     t.match(ended.output, { text: 'Sorted.', message_id: reply?.id });
+    await handledAgain(run!.id);
+    const feed = '/v1/messaging/notifications';
+    const { data: told } = accepted(
+      await app.call<List<Notification>>('GET', feed, { token: grace.access_token, headers: NEWEST }),
+    );
+    t.match(
+      told.filter((one) => one.message_id === reply?.id || one.agent_run_id === run!.id),
+      [{ category: 'chat.message', body: 'Sorted.' }],
+      'the answer alone notifies, not the end of the run as well',
+    );
     const path = `/v1/messaging/messages/${reply?.id}`;
     t.equal(accepted(await app.call<ChatMessage>('GET', path)).agent_run, null, 'not asked for');
 

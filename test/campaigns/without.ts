@@ -46,6 +46,7 @@ const REQUESTS: Readonly<Record<string, RegExp>> = {
   agents: /\/v1\/ai\/|demo\.agent\.id|@assistant/,
   compliance:
     /\/v1\/(erasures|exports|account\/retention)|\/(exports|actions\/(erase|redact|restore))\b|'DELETE', `?[^,]*conversations\/[^/,]*[`'],?|set-legal-hold/,
+  'customer-cards': /customer-card-source|participants\/[^/]+\/card/,
   mail: /\/v1\/(mail|messaging\/inboxes)|\/(email|actions\/resend)\b/,
   'platform-events': /\/v1\/events/,
   push: /push-subscriptions|push-worker/,

@@ -103,7 +103,9 @@ t.test('after a deletion everything about it is gone; a restore brings it back',
     ['POST', `${PATH}/${id}/actions/set-legal-hold`, { legal_hold: 'held' }],
   ];
   for (const [method, path, body] of requests) {
-    t.equal(refusalOf(await app.call(method, path, { ...asGrace, body })), GONE, `${method} ${path}`);
+    const answer = await app.call(method, path, { ...asGrace, body });
+    t.equal(refusalOf(answer), GONE, `${method} ${path}`);
+    t.equal(answer.headers.get('Cache-Control'), 'no-store', 'it may be restored');
   }
   const byCustomer = await app.call('GET', `/v1/messaging/messages/${reply.id}`, { token: customerToken });
   t.equal(refusalOf(byCustomer), GONE, 'the customer');

@@ -180,6 +180,12 @@ t.test('the inbox can be filtered', async (t) => {
   };
   t.strictSame(await found('filter=mine'), [mine.id]);
   t.strictSame(await found('filter=unassigned'), [free.id]);
+  t.strictSame(await found('filter=open'), [mine.id, free.id, withVera]);
+  const older = await app.call('GET', `${PATH}?filter=open`, {
+    ...BY_ADA,
+    headers: { 'Service-Version': '1.3.harbor' },
+  });
+  t.equal(refusalOf(older), '400 parameter_invalid filter');
   t.strictSame(await found('assignee_id=me'), [mine.id]);
   t.strictSame(await found(`assignee_id=${ada.id}`), [mine.id]);
   t.strictSame(await found(`participant_id=${vera.id}`), [withVera]);

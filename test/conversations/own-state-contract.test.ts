@@ -8,6 +8,7 @@ import { newId } from '@parley/protocol/ids.ts';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import t from 'tap';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
+import { until } from '../support/until.ts';
 import { Conversations, PATH } from './fixture.ts';
 
 const app = await borrowTestApp(t);
@@ -36,6 +37,25 @@ t.test('mark-read moves forward only', async (t) => {
   t.equal((await conversations.get(id, '', BY_GRACE)).unread, 1);
   const { id: quiet } = await conversations.create();
   t.equal((await markRead(quiet, 0)).unread, 0);
+});
+
+t.test('nothing is unread by one’s own act, unless something before it is', async (t) => {
+  const { conversation } = await conversations.createCase({
+    participants: [USER, { type: 'customer', name: 'Cleo', email: 'unread@example.net' }],
+  });
+  const { id } = conversation;
+  const settled = (options: CallOptions, count: number, what: string) =>
+    until(async () => (await conversations.get(id, '', options)).unread === count, { what });
+  await conversations.update(id, { workflow_status: 'resolved' }, BY_GRACE);
+  await settled({}, 1, 'what grace has done is unread for ada');
+  await settled(BY_GRACE, 0, 'and not for grace');
+  await conversations.update(id, { assignee_id: grace.id }, BY_GRACE);
+  await settled({}, 2, 'an assignment too');
+  await settled(BY_GRACE, 0, 'whatever it is');
+  await send(id);
+  await conversations.update(id, { workflow_status: 'open' }, BY_GRACE);
+  await settled({}, 3, 'and so on');
+  t.equal((await conversations.get(id, '', BY_GRACE)).unread, 2, 'what came before it stays unread');
 });
 
 t.test('a customer marks what it may see', async (t) => {

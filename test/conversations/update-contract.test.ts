@@ -8,6 +8,7 @@ import type { List } from '@parley/protocol/lists.ts';
 import type { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { createCustomer } from '../../src/core/accounts/actors/actors.ts';
 import { CUSTOMER_SERVICE } from '../../src/core/accounts/groups/groups.ts';
@@ -20,6 +21,7 @@ const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const conversations = new Conversations(app);
+const NEWEST = { headers: { 'Service-Version': NEWEST_VERSION } };
 const USER = { type: 'user', actor_id: grace.id };
 const ADA = actor(ada.id, 'user', 'Ada Lovelace', ada.email);
 const GRACE = actor(grace.id, 'user', 'Grace Hopper', grace.email);
@@ -109,14 +111,26 @@ t.test('the customer gets system messages of resolving and reopening, without a 
   await conversations.update(id, { workflow_status: 'resolved' });
   await conversations.update(id, { workflow_status: 'open' });
   const token = await app.tokenOf(customer.actor!.id);
-  const seen = await timeline(id, 2, { token });
+  const seen = await timeline(id, 2, { token, ...NEWEST });
   t.strictSame(
-    seen.map(({ kind, visibility, body }) => [kind, visibility, body]),
+    seen.map(({ kind, visibility, body, event }) => [kind, visibility, body, event]),
     [
-      ['system_event', 'system', 'The conversation was resolved.'],
-      ['system_event', 'system', 'The conversation was reopened.'],
+      ['system_event', 'system', 'The conversation was resolved.', { type: 'resolved', by: null }],
+      ['system_event', 'system', 'The conversation was reopened.', { type: 'reopened', by: null }],
     ],
   );
+  const ofTeam = await timeline(id, 2, NEWEST);
+  const by = ada.id;
+  t.strictSame(
+    ofTeam.map(({ event }) => event),
+    [
+      { type: 'resolved', by },
+      { type: 'reopened', by },
+    ],
+    'the team sees by whom',
+  );
+  for (const message of await timeline(id, 2, { headers: { 'Service-Version': '1.3.harbor' } }))
+    t.notOk('event' in message);
 });
 
 t.test('the workflow status is changed by hand', async (t) => {

@@ -120,6 +120,7 @@ const ENUMERATIONS: Enumerations = {
       bounce: true,
       confirmation: true,
       digest: true,
+      invitation: true,
       message: true,
       note: true,
       reply: true,

@@ -179,7 +179,7 @@ async function webhooks() {
     idOf: (row) => row.id,
     by: [[], [], COUNT, COUNT],
     settled: (row, isDone) => ({
-      ...pending(0, row.attempts),
+      ...pending(0, row),
       status: isDone ? ('delivered' as const) : ('pending' as const),
     }),
   });

@@ -365,7 +365,7 @@ async function send(tx: Tx, conversationId: string, sequence: number, recipientI
     .where('id', '=', conversationId)
     .executeTakeFirstOrThrow();
   const notifications = [{ category: 'chat.message', title: 'Ada', recipients: [recipientId] }] as const;
-  const plan = { rosterVersion, senderType: 'user', notifications } as const;
+  const plan = { rosterVersion, senderType: 'user', preview: 'Text', notifications } as const;
   const [row] = await insertMessages(tx, [{ message: newMessage(author), sequence, plan }]);
   return row!.notificationIds[0]!;
 }

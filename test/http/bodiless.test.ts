@@ -50,6 +50,11 @@ const answer: LimitedHandler = async ({ path }) => {
   };
 };
 
+const json: LimitedHandler = async ({ path }) => ({
+  status: 200,
+  body: JSON.stringify({ text: 'x'.repeat(Number(path.split('/').at(-1))) }),
+});
+
 /** The head of an answer, and how long its body is; undefined while it is not complete. */
 function firstAnswer(received: string, method: string) {
   const end = received.indexOf('\r\n\r\n');
@@ -204,5 +209,28 @@ t.test('while the server drains every answer ends its connection', async (t) => 
     await client.closed;
     t.strictSame(client.statuses, [200, status], name);
     t.match(client.received, /^connection: close\r$/im, `${name}: announced`);
+  }
+});
+
+t.test('JSON is compressed for pages, and for them alone', async (t) => {
+  const { port } = await serve(t, { publicRoutes: { '/json/*': { limited: { get: json, post: json } } } });
+  const page = { 'Sec-Fetch-Site': 'same-origin', 'Accept-Encoding': 'gzip, br' };
+  const ask = (path: string, headers: Record<string, string>, method = 'GET') =>
+    fetch(`http://127.0.0.1:${port}${path}`, { method, headers });
+  const large = '/json/5000';
+  const packed = await ask(large, page);
+  t.equal(packed.headers.get('content-encoding'), 'gzip');
+  t.match(packed.headers.get('vary'), /Accept-Encoding/);
+  t.equal((await packed.json()).text.length, 5_000);
+  const plain: [what: string, answer: Response][] = [
+    ['a program', await ask(large, { 'Accept-Encoding': 'gzip' })],
+    ['a page that takes none', await ask(large, { ...page, 'Accept-Encoding': 'identity' })],
+    ['a page that refuses it', await ask(large, { ...page, 'Accept-Encoding': 'gzip;q=0, identity' })],
+    ['a short answer', await ask('/json/100', page)],
+    ['an answer to POST', await ask(large, page, 'POST')],
+  ];
+  for (const [what, answer] of plain) {
+    t.equal(answer.headers.get('content-encoding'), null, what);
+    t.ok((await answer.json()).text.length >= 100, what);
   }
 });

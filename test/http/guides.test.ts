@@ -75,6 +75,7 @@ t.test('the guides of features stand between those of the core, and go with thei
       'agent',
       'webhooks',
       'move-in',
+      'customer-cards',
       'sdk',
     ],
   );

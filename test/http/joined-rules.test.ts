@@ -255,6 +255,8 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
   poll_realtime: FOLLOWED_TWICE,
   show_typing: 'none',
   create_push_subscription: 'none',
+  create_conversation_view: [[{ name: 'A', filters: {} }, '422 validation_failed filters']],
+  update_conversation_view: [[{ filters: {} }, '422 validation_failed filters']],
   set_notification_settings: 'none',
   mark_all_notifications: 'none',
   create_upload_url: 'none',
@@ -323,10 +325,15 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
   ],
   claim_visitor: 'none',
   confirm_address: 'none',
+  enter_confirmation_code: 'none',
   open_confirmation: 'none',
   refresh_token: 'none',
   register: 'none',
   set_retention_policy: 'none',
+  set_customer_card_source: [
+    [{ url: 'http://10.0.0.1' }, '422 validation_failed url'],
+    [{ url: 'shop' }, '400 invalid_format url'],
+  ],
 };
 
 t.test('each rule of a body is checked before the resource', async (t) => {

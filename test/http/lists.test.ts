@@ -443,6 +443,25 @@ const SUBJECTS: readonly Subject[] = [
     rows: 6,
   },
   {
+    name: 'list_conversation_views',
+    path: '/v1/messaging/views',
+    filters: [''],
+    add: () =>
+      app.database.kysely
+        .insertInto('conversation_views')
+        .values({
+          id: newId('conversationView'),
+          account_id: demo.account_id,
+          actor_id: grace.id,
+          name: `View ${made++}`,
+          filters: '{"order":"waiting"}',
+        })
+        .execute(),
+    token: grace.access_token,
+    version: '1.4.harbor-preview.1',
+    rows: 6,
+  },
+  {
     name: 'list_identity_providers',
     path: '/v1/identity-providers',
     filters: ['', 'q=page'],

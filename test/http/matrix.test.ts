@@ -39,6 +39,7 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   erasures: 'erasure',
   imports: 'import',
   'push-subscriptions': 'pushSubscription',
+  views: 'conversationView',
   events: 'event',
   webhooks: 'webhook',
   deliveries: 'webhookDelivery',
@@ -236,6 +237,12 @@ const REFERENCES: readonly Reference[] = [
     sites: ['https://a.example'],
     identity_provider_id,
   })),
+  reference('create_widget', 'inbox_id', 'inbox', (inbox_id) => ({
+    name: 'A',
+    sites: ['https://a.example'],
+    inbox_id,
+  })),
+  reference('update_widget', 'inbox_id', 'inbox', (inbox_id) => ({ inbox_id })),
   reference('update_widget', 'group_id', 'group', (group_id) => ({ group_id })),
   reference('update_widget', 'identity_provider_id', 'identityProvider', (identity_provider_id) => ({
     identity_provider_id,
@@ -257,6 +264,12 @@ const OWN_TEXTS: ReadonlySet<string> = new Set([
   'create_event resource_id',
   'import_messages messages[].reply_to_client_message_id',
   'create_conversation widget_id',
+  'create_conversation_view filters.assignee_id',
+  'create_conversation_view filters.group_id',
+  'create_conversation_view filters.inbox_id',
+  'update_conversation_view filters.assignee_id',
+  'update_conversation_view filters.group_id',
+  'update_conversation_view filters.inbox_id',
   'open_realtime_stream subscribe[].conversation_id',
   'poll_realtime subscribe[].conversation_id',
 ]);
@@ -592,6 +605,17 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
       origin: 'https://push.example.com',
     })
     .execute();
+  const conversationView = newId('conversationView');
+  await database.kysely
+    .insertInto('conversation_views')
+    .values({
+      id: conversationView,
+      account_id: accountId,
+      actor_id: zoe.id,
+      name: 'Queue',
+      filters: '{"order":"waiting"}',
+    })
+    .execute();
   await create('/v1/auth/tokens', { user_id: zoe.id });
   const { family_id: session } = await database.kysely
     .selectFrom('refresh_tokens')
@@ -651,6 +675,7 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
     notification,
     emailComplaint,
     pushSubscription,
+    conversationView,
     session,
     account: accountId,
   } as Record<IdKind, string>;

@@ -11,6 +11,7 @@ import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { InboxSummary } from '@parley/protocol/resources/inbox.ts';
 import type { SearchHit } from '@parley/protocol/resources/search-hit.ts';
+import type { Work } from '@parley/protocol/resources/work.ts';
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
@@ -210,6 +211,15 @@ const summary: Way = async (t, { reader, listed }) => {
   );
 };
 
+const work: Way = async (t, { reader, listed }) => {
+  const { body } = await call<Partial<Work>>(reader, '/v1/messaging/work');
+  const shown = [...(body.unassigned ?? []), ...(body.mine ?? [])].map(({ id }) => id);
+  t.ok(
+    shown.every((id) => listed.has(id) || !CONVERSATIONS.includes(id)),
+    `${reader.name}: the work`,
+  );
+};
+
 const search: Way = async (t, { reader, conversations, listed, messages }) => {
   const found = async (query: string) =>
     (await walk<SearchHit>(reader, `/v1/messaging/search?${query}`))
@@ -290,6 +300,7 @@ const WEBHOOKS =
 const ENDPOINTS: Readonly<Record<string, Way | string>> = {
   list_conversations: inbox,
   get_inbox_summary: summary,
+  get_work: work,
   search,
   list_messages: ofConversations(
     (id) => `/v1/messaging/conversations/${id}/messages`,
@@ -333,6 +344,7 @@ const ENDPOINTS: Readonly<Record<string, Way | string>> = {
   redeliver_webhook_delivery: WEBHOOKS,
   test_webhook: WEBHOOKS,
   get_webhook_completeness: WEBHOOKS,
+  get_unread_answers: 'It is for customers, about their own conversations.',
   get_notification: OWN,
   see_notification: OWN,
   read_notification: OWN,

@@ -3,16 +3,19 @@
  */
 
 import type { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
-import type { Invitation } from '@parley/protocol/resources/invitation.ts';
+import type { Invitation, InvitationFacts, MailedInvitation } from '@parley/protocol/resources/invitation.ts';
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { createAccount } from '../../src/core/accounts/account/accounts.ts';
 import { personWith, TIME } from '../accounts/fixture.ts';
-import { borrowTestApp, callsAt, type Refusal } from '../support/app.ts';
+import { borrowTestApp, callsAt, type Refusal, startTestApp } from '../support/app.ts';
+import { MailServer } from '../support/mail-server.ts';
 import { CookieJar } from '../support/oidc-provider.ts';
+import { until } from '../support/until.ts';
 import { session, tokenFrom } from './sign-in-fixture.ts';
 
-const app = await borrowTestApp(t);
+const mail = await MailServer.start(t);
+const app = await startTestApp(t, { PARLEY_SMTP_URL: mail.url });
 const { call, refusal } = callsAt(app, NEWEST_VERSION);
 const { demo, database } = app;
 const ORIGIN = new URL(app.baseUrl).origin;
@@ -138,6 +141,46 @@ t.test('what ends an invitation', async (t) => {
   t.equal((await use(new CookieJar(), { invitation: secret })).status, 204, 'a new name ends nothing');
 });
 
+t.test('a mail with the link goes to the address, and names account and inviter', async (t) => {
+  const person = await personWith(app, []);
+  const path = `/v1/users/${person.id}/actions/mail-invitation`;
+  const asAda = { token: demo.users.ada.access_token };
+  const { status, body } = await call<MailedInvitation>('POST', path, asAda);
+  t.equal(status, 201);
+  t.strictSame(body, {
+    object: 'mailed_invitation',
+    user_id: person.id,
+    email: body.email,
+    expires_at: body.expires_at,
+  });
+  const { raw } = await until(() => mail.received.find(({ recipients }) => recipients.includes(body.email)), {
+    what: 'the mail',
+  });
+  const text = raw.replaceAll(/=\r?\n/g, '').replaceAll('=3D', '=');
+  t.match(text, /^Subject: Ada Lovelace invites you to /m);
+  t.match(text, /^Auto-Submitted: auto-generated/im);
+  const [, secret = ''] = /#invitation=(invitation_[\w-]{43})/.exec(text) ?? [];
+  const facts = await show({ invitation: secret });
+  t.equal(facts.status, 200);
+  t.match((await facts.json()) as InvitationFacts, {
+    object: 'invitation_facts',
+    invited_by: 'Ada Lovelace',
+    email: body.email,
+    expires_at: body.expires_at,
+  });
+  t.equal((await use(new CookieJar(), { invitation: secret })).status, 204, 'showing it did not use it');
+  t.equal(await refusalOf(await show({ invitation: secret })), NOT_VALID);
+  t.equal(await refusalOf(await show({ invitation: 'invitation_x' })), NOT_VALID);
+  t.equal(await refusalOf(await show({ invitation: secret }, '')), '403 insufficient_permissions Origin');
+  const [event] = (await call<{ data: AuditEvent[] }>('GET', '/v1/account/audit?action=user.invited&limit=1'))
+    .body.data;
+  t.strictSame(event!.details, { user_id: person.id, mailed: true });
+  const quiet = await borrowTestApp(t);
+  const { refusal: refusedBy } = callsAt(quiet, NEWEST_VERSION);
+  const here = `/v1/users/${quiet.demo.users.vera.id}/actions/mail-invitation`;
+  t.equal(await refusedBy('POST', here), '409 resource_conflict null', 'a server without SMTP');
+});
+
 t.test('a session that began by an invitation ends with its user', async (t) => {
   const person = await personWith(app, []);
   const jar = new CookieJar();
@@ -154,8 +197,10 @@ t.test('a session that began by an invitation ends with its user', async (t) => 
 t.test('who may invite whom', async (t) => {
   const lesser = await personWith(app, []);
   const path = invitationsOf(lesser.id);
+  const mailed = `/v1/users/${lesser.id}/actions/mail-invitation`;
   const changer = await personWith(app, ['users:read', 'users:create', 'users:update']);
   t.equal(await refusal('POST', path, { token: changer.token }), '403 insufficient_permissions null');
+  t.equal(await refusal('POST', mailed, { token: changer.token }), '403 insufficient_permissions null');
   const inviter = await personWith(app, ['tokens:create']);
   t.equal((await call('POST', path, { token: inviter.token })).status, 201);
   t.equal(
@@ -168,9 +213,19 @@ t.test('who may invite whom', async (t) => {
     '403 insufficient_permissions null',
     'an admin',
   );
+  t.equal(
+    await refusal('POST', `/v1/users/${demo.users.ada.id}/actions/mail-invitation`, { token: inviter.token }),
+    '403 insufficient_permissions null',
+    'an admin, by mail',
+  );
+  t.equal(
+    await refusal('POST', '/v1/users/usr_unknown/actions/mail-invitation'),
+    '404 resource_not_found id',
+  );
   t.equal(await refusal('POST', invitationsOf('usr_unknown')), '404 resource_not_found id');
   await call('POST', `/v1/users/${lesser.id}/actions/deactivate`);
   t.equal(await refusal('POST', path), '409 resource_conflict null');
+  t.equal(await refusal('POST', mailed), '409 resource_conflict null');
 });
 
 function invitationsOf(id: string): string {
@@ -187,6 +242,15 @@ async function invite(id: string): Promise<Invitation> {
 function use(jar: CookieJar, body: object, origin = ORIGIN): Promise<Response> {
   return jar.fetch(`${app.baseUrl}/v1/auth/session`, {
     method: 'PUT',
+    headers: { ...(origin !== '' && { Origin: origin }), 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+}
+
+/** Asks what an invitation is, as a page does before it is used. */
+function show(body: object, origin = ORIGIN): Promise<Response> {
+  return fetch(`${app.baseUrl}/v1/auth/invitation`, {
+    method: 'POST',
     headers: { ...(origin !== '' && { Origin: origin }), 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
   });

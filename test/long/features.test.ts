@@ -8,7 +8,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { WEBHOOK_EVENTS } from '@parley/protocol/event-areas.ts';
+import { WEBHOOK_EVENTS } from '@parley/protocol/webhook-events.ts';
 import t from 'tap';
 import { FEATURES, HOOKS } from '../../src/app/features.ts';
 import { SETTINGS_OF_FEATURES, TASKS_OF_FEATURES, TOPICS_OF_FEATURES } from '../../src/app/left-out.ts';

@@ -305,6 +305,7 @@ t.test('a header of a list alone drops nothing: the message is automatic, and it
     await set('resolved');
     await accept({ ...answering(first), ...header(name, value) });
     t.equal(await laneOf(first.conversation_id!), 'new', 'a resolved case is seen again');
+    t.equal((await conversationOf(first.conversation_id!)).waiting_since, null, 'and no customer waits');
 
     const opening = await accept({ ...header(name, value), inbox: assigned });
     t.match(opening, shown, what);

@@ -151,6 +151,7 @@ t.test('the status of the mail of a message: for the team alone, and of replies 
     metadata: null,
     imported: null,
     incomplete: null,
+    event: null,
     streaming_state: null,
     client_message_id: null,
     has_attachments: false,

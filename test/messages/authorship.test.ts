@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { List } from '@parley/protocol/lists.ts';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { Client } from '../gateway/fixture.ts';
@@ -43,6 +44,13 @@ t.test('a draft that another person edited, before and after its approval', asyn
   const team = await read(draft.id, NEWEST, grace.access_token);
   t.match(team, { kind: 'agent', author_id: grace.id, edited_by: ada.id, cc: ['copy@example.net'] });
   t.equal(team.created_at, draft.created_at);
+  const approvedBy = async (version: string, token: string) =>
+    (await read(draft.id, version, token)).approved_by;
+  t.equal(await approvedBy(NEWEST_VERSION, grace.access_token), ada.id);
+  t.equal(await approvedBy(NEWEST_VERSION, customerToken), null);
+  t.equal(await approvedBy('1.3.harbor', grace.access_token), undefined);
+  const sent = await cases.sent(id, {}, { headers: { 'Service-Version': NEWEST_VERSION } });
+  t.equal(sent.approved_by, null, 'a message that was no draft');
   t.ok(team.sent_at! > team.edited_at! && team.edited_at! > team.created_at);
   const customer = await read(draft.id, NEWEST, customerToken);
   t.strictSame(customer, {

@@ -136,18 +136,27 @@ t.test('the preview is 140 characters, none of them cut in two', async (t) => {
     ['139', 'a'.repeat(139), 'a'.repeat(139)],
     ['140', 'a'.repeat(140), 'a'.repeat(140)],
     ['141', 'a'.repeat(141), 'a'.repeat(140)],
-    ['140 pairs', ship.repeat(140), ship.repeat(140)],
-    ['141 pairs', ship.repeat(141), ship.repeat(140)],
+    ['pairs', ship.repeat(140), ship.repeat(100)],
     ['a pair at the end', `${'a'.repeat(139)}${ship}bc`, `${'a'.repeat(139)}${ship}`],
     ['a pair behind the end', `${'a'.repeat(140)}${ship}`, 'a'.repeat(140)],
-    ['pairs out of step', `a${ship.repeat(200)}`, `a${ship.repeat(139)}`],
-    ['the most there is', ship.repeat(40_000), ship.repeat(140)],
+    ['pairs out of step', `a${ship.repeat(200)}`, `a${ship.repeat(99)}`],
+    ['the most there is', ship.repeat(40_000), ship.repeat(100)],
   ];
   for (const [what, body, expected] of cases) {
-    const shown = preview(body);
+    const shown = preview({ body })!;
     t.equal(shown, expected, what);
     t.ok(shown.isWellFormed(), what);
   }
+});
+
+t.test('the preview is the words of a message: Markdown without its marks, a mail as it is', async (t) => {
+  const body = '# Plan\n\n- **Bold** and [the dock](https://x.example)\n- `code`';
+  t.equal(preview({ kind: 'chat', body }), 'Plan Bold and the dock code');
+  t.equal(preview({ kind: 'email', body: '*Stars*  stay\nhere' }), '*Stars* stay here');
+  t.equal(preview({ body: null }), null);
+  const facts = conversation([member('grace')]);
+  const planned = planNotifications(message({ body: '**Go**' }), actor('bot', 'agent'), facts);
+  t.equal(planned?.preview, 'Go');
 });
 
 t.test('a text that is streaming has none yet', async (t) => {
@@ -201,6 +210,7 @@ function message(fields: Partial<MessageRow>): MessageRow {
     metadata: null,
     imported: null,
     incomplete: null,
+    event: null,
     ...fields,
   };
 }
@@ -221,6 +231,8 @@ function conversation(members: readonly Member[]): ConversationFacts {
     persona: null,
     mailboxId: null,
     widgetId: null,
+    assigneeId: null,
+    mailsAnswers: false,
     rosterVersion: 0,
     purgedThrough: 0,
   };
@@ -238,6 +250,7 @@ function member(
     type,
     role: 'member',
     mutedUntilMs,
+    isNotified: true,
     deactivated: false,
     blocked: false,
     actor: actor(id, actorType),

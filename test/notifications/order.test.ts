@@ -133,7 +133,9 @@ t.test('the same cause makes one notification, however often and at once', async
   const [made] = await arrived(reader, ['ahoy']);
   const row = (await readMessage(database, sent.id))!;
   const notifications = [{ category: 'chat.message', title: made!.title, recipients: [reader.id] }] as const;
-  const due = [{ row, plan: { rosterVersion: 0, senderType: 'user', notifications } as const }];
+  const due = [
+    { row, plan: { rosterVersion: 0, senderType: 'user', preview: 'Text', notifications } as const },
+  ];
   const at = await timeIn(-2 * HOUR_MS);
   const ofCause = notification({ title: 'cause', cause: { key: 'cause', at } });
   const rounds = await Promise.all(

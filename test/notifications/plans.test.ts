@@ -150,7 +150,9 @@ t.test('inserts and their repetition read by index', async (t) => {
   const recipients = Array.from({ length: 20 }, (_, n) => `act_${n + 1}`);
   const row = { id: message.messageId, conversation_id: message.conversationId } as MessageRow;
   const notifications = [{ category: 'chat.message', title: 'Ada', recipients }] as const;
-  const due = [{ row, plan: { rosterVersion: 0, senderType: 'user', notifications } as const }];
+  const due = [
+    { row, plan: { rosterVersion: 0, senderType: 'user', preview: 'Text', notifications } as const },
+  ];
   // What Postgres shows of a plan names no index that an insert checks.
   await along(t, 'of a message', 20 * 20, (db) => insertDue(db, due), { index: 'messages_pkey' });
   await along(t, 'of a message, read again', 52 * 20, (db) => insertDue(db, due), { nth: 1 });

@@ -100,6 +100,19 @@ t.test('a draft: those that can approve it, until it is decided', async (t) => {
   t.strictSame(row, { status: 'dismissed', body: null }, 'withdrawn');
 });
 
+t.test('an approved reply notifies the members, and not who approved it', async (t) => {
+  const [approver, reader] = await Promise.all([newReader(app, able), newReader(app)]);
+  const { id } = await cases.open(
+    ...[approver, reader].map((one) => ({ type: 'user', actorId: one.id }) as const),
+  );
+  const draft = await cases.draft(id, { body: 'Dear **Cleo**', mentions: [approver.id] });
+  const path = `/v1/messaging/messages/${draft.id}/actions/approve`;
+  t.equal((await app.call('POST', path, { token: approver.token })).status, 200);
+  t.match(await feed(reader, 'chat.message', 1), [{ message_id: draft.id, body: 'Dear Cleo' }]);
+  await feed(approver, 'chat.message', 0);
+  await feed(approver, 'chat.mention', 0);
+});
+
 t.test('a draft that no member can approve: admins, without a word of it', async (t) => {
   const { id } = await cases.open();
   await database.kysely

@@ -103,14 +103,14 @@ t.test('the beginning of a refusal is kept where it is asked for', async (t) => 
     `HTTP/1.1 ${status} No\r\nContent-Length: ${length}\r\n\r\n`;
   const refusalOf = async (...answer: readonly string[]) => {
     script.answers.push(answer);
-    return (await posts.post({ ...requestOf(url, {}), refusalBytes: 500 })).refusal;
+    return (await posts.post({ ...requestOf(url, {}), keeps: { bytes: 500, from: 400 } })).beginning;
   };
   t.equal(await refusalOf(head(403, 8), 'Bad', 'Token'), 'BadToken');
   t.equal(await refusalOf(head(400, 0)), '');
   t.equal(await refusalOf(head(500, 1_200), long, long), long.slice(0, 500));
   t.equal(await refusalOf(head(200, 8), 'accepted'), undefined);
   script.answers.push([head(403, 8), 'BadToken']);
-  t.equal((await post(url)).refusal, undefined, 'others do not wait for it');
+  t.equal((await post(url)).beginning, undefined, 'others do not wait for it');
   script.afterAnswer = (socket) => socket.destroySoon();
   t.equal(await refusalOf(head(403, 80), 'cut sh'), 'cut sh', 'the peer ends in the middle');
 });
@@ -119,8 +119,12 @@ t.test('a refusal that never ends is answered with its beginning', async (t) => 
   const script = new Script();
   const url = await listen(t, script);
   script.answers.push(['HTTP/1.1 403 No\r\nContent-Length: 80\r\n\r\n', 'BadT']);
-  const request = { ...requestOf(url, {}), refusalBytes: 500, timeoutMs: 200 };
-  t.match(await posts.post(request), { status: 403, refusal: 'BadT' });
+  const request = { ...requestOf(url, {}), keeps: { bytes: 500, from: 400 }, timeoutMs: 200 };
+  t.match(await posts.post(request), { status: 403, beginning: 'BadT' });
+  script.answers.push(['HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 80\r\n\r\n', 'accep']);
+  const patient = { ...requestOf(url, {}), keeps: { bytes: 500, from: 200, waitMs: 50 } };
+  const begun = { status: 200, beginning: 'accep', contentType: 'text/plain' };
+  t.match(await posts.post(patient), begun, 'it does not wait for the rest');
 });
 
 t.test('what a connection is not kept behind', async (t) => {

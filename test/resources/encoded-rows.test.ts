@@ -344,9 +344,14 @@ function randomMessage(random: Random): TimelineRow {
     redaction: random.pick([null, { by: 'act_1', reason: randomText(random), at: time() }]),
     imported: random.pick([null, { import_id: 'imp_1', at: time(), by: actorOrNull() }]),
     incomplete: random.pick([null, 'length', 'content_filter', 'error']),
+    event: random.pick([null, { type: 'resolved', by: actorOrNull() }]),
     created_at: time(),
     updated_at: time(),
-    outcome: random.pick([null, { result: 'sent', reason: null, at: time() }]),
+    outcome: random.pick([
+      null,
+      { result: 'sent', reason: null, at: time() },
+      { result: 'sent', reason: null, at: time(), approved_by: 'act_1' },
+    ]),
     metadata: random.pick([null, { sender: randomText(random), public_author: randomText(random) }]),
   };
 }

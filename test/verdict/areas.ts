@@ -16,6 +16,7 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
   /** Features, and documents, that do nothing while messages are sent and read. */
   ASIDE: [
     'src/features/cells',
+    'src/features/customer-cards',
     'src/features/identity',
     'src/features/import',
     'src/features/platform-events',

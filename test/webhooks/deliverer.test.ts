@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { newId } from '@parley/protocol/ids.ts';
 import { pino } from 'pino';
 import t from 'tap';
-import { signatureOf } from '../../src/features/webhooks/attempt.ts';
+import { signatureOf } from '../../src/core/events/receiver-signature.ts';
 import type { DeliveryRow, FirstTry } from '../../src/features/webhooks/delivery.ts';
 import { removeOld } from '../../src/features/webhooks/removal.ts';
 import { WEBHOOK_TIMES } from '../../src/features/webhooks/times.ts';
@@ -87,7 +87,7 @@ t.test('a new event is sent at once, and recorded with its outcome', async (t) =
     `{"type":"order.created","timestamp":"${one.delivery.occurred_at}","conversation_id":"cnv_1","sequence":7,"head":9,"data":{"é":[]}}`,
   );
   t.notOk('traceparent' in request!.headers);
-  const { occurred_at, created_at, updated_at, last_ms, ...row } = (await rows(id))[0]!;
+  const { occurred_at, created_at, updated_at, last_ms, tries, ...row } = (await rows(id))[0]!;
   t.strictSame(row, {
     webhook_id: id,
     id: one.delivery.id,
@@ -103,6 +103,7 @@ t.test('a new event is sent at once, and recorded with its outcome', async (t) =
     last_status_code: 200,
     last_error: null,
   });
+  t.match(tries, [{ status_code: 200, error: null, answer: '', duration_ms: last_ms }]);
   await deliverer.deliver([one, one]);
   t.strictSame(await states(id), ['delivered 1 200', 'delivered 1 200'], 'the same event is the same row');
   t.match(await metrics.registry.metrics(), /parley_webhook_deliveries_total\{outcome="delivered"\} 4/);

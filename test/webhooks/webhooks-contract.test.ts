@@ -5,7 +5,7 @@ import type { List } from '@parley/protocol/lists.ts';
 import type { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
 import type { Notification } from '@parley/protocol/resources/notification.ts';
 import type { NewWebhook, Webhook } from '@parley/protocol/resources/webhook.ts';
-import type { WebhookDelivery } from '@parley/protocol/resources/webhook-delivery.ts';
+import type { WebhookDelivery, WebhookRequest } from '@parley/protocol/resources/webhook-delivery.ts';
 import { NEWEST_VERSION, versionNamed } from '@parley/protocol/versions.ts';
 import { Webhook as Verifier } from 'standardwebhooks';
 import t from 'tap';
@@ -184,14 +184,16 @@ t.test('callers without the right, and webhooks of others', async (t) => {
     { method: 'GET', path: `${PATH}/${id}/deliveries` },
     { method: 'GET', path: delivery },
     { method: 'POST', path: `${delivery}/actions/redeliver` },
+    { method: 'GET', path: `${delivery}/request` },
   ];
   for (const one of guarded) {
-    const gates = await gatesOf(app, { ...one, permission: null, agents: false, version: VERSION });
+    const version = one.path.endsWith('/request') ? NEWEST_VERSION : VERSION;
+    const gates = await gatesOf(app, { ...one, permission: null, agents: false, version });
     t.match(gates, closed({ agents: false }), `${one.method} ${one.path}`);
     if (one.path === PATH) continue;
     const other = await app.call(one.method, one.path, {
       ...asNeighbour(app),
-      headers: { ...asNeighbour(app).headers, 'Service-Version': VERSION },
+      headers: { ...asNeighbour(app).headers, 'Service-Version': version },
       body: one.body,
     });
     t.equal(refusalOf(other), '404 resource_not_found id', `${one.method} ${one.path}`);
@@ -364,6 +366,72 @@ t.test('a test event: signed, and its delivery', async (t) => {
     what: 'the failure to be noted',
   });
   await remove(id);
+});
+
+t.test('the request of a delivery, and the beginning of each answer', async (t) => {
+  const receiver = await WebhookReceiver.start(t);
+  const { id } = await create({ url: receiver.url, event_types: ['message.created'] });
+  receiver.answer = () => (response) => {
+    response.writeHead(503, { 'Content-Type': 'text/plain' }).end(`\0${'ü'.repeat(600)}`);
+  };
+  const path = `/v1/messaging/conversations/${demo.conversations.group}/messages`;
+  const body = { body: 'what is sent', client_message_id: randomUUID() };
+  await call('POST', path, { body });
+  const newest = { headers: { 'Service-Version': NEWEST_VERSION } };
+  const [tried] = await until(
+    async () => {
+      const all = (await call<List<WebhookDelivery>>('GET', `${PATH}/${id}/deliveries`, newest)).body.data;
+      return all[0] !== undefined && all[0].tries!.length > 1 ? all : undefined;
+    },
+    { what: 'two tries' },
+  );
+  const [first] = tried!.tries!;
+  t.strictSame(first, {
+    object: 'webhook_try',
+    tried_at: first!.tried_at,
+    duration_ms: first!.duration_ms,
+    status_code: 503,
+    error: 'status',
+    content_type: 'text/plain',
+    answer: 'ü'.repeat(511),
+  });
+  t.match(first!.tried_at, TIME);
+  const of = `${PATH}/${id}/deliveries/${tried!.id}`;
+  t.notOk('tries' in (await call<WebhookDelivery>('GET', of)).body, 'not before its version');
+  const request = await call<WebhookRequest>('GET', `${of}/request`, newest);
+  t.equal(request.status, 200, request.text);
+  t.strictSame(request.body.headers, {
+    'Content-Type': 'application/json',
+    'webhook-id': tried!.event_id,
+    'Service-Version': VERSION,
+  });
+  t.equal(request.body.body, receiver.received[0]!.text, 'what the receiver got');
+  receiver.answer = () => 200;
+  await call('POST', `${of}/actions/redeliver`);
+  await awaitDelivery(tried!, 'delivered');
+  const done = (await call<WebhookDelivery>('GET', of, newest)).body.tries!;
+  t.match(done.at(-1), { status_code: 200, error: null, answer: '' }, 'also of a try that was asked for');
+  t.strictSame(done[0], first);
+  await app.database.pool.query('UPDATE webhook_deliveries SET resource_id = $1 WHERE id = $2', [
+    'msg_gone',
+    tried!.id,
+  ]);
+  t.equal(refusalOf(await call('GET', `${of}/request`, newest)), '409 resource_conflict null');
+  await remove(id);
+});
+
+t.test('a webhook has the version that was asked for, and takes another one', async (t) => {
+  const newest = { 'Service-Version': NEWEST_VERSION };
+  const body = { url: 'https://a.example/', event_types: ['*'], version: '1.3.harbor' };
+  const made = await call<NewWebhook>('POST', PATH, { body, headers: newest });
+  t.equal(made.body.version, '1.3.harbor');
+  const at = `${PATH}/${made.body.id}`;
+  const patch = (version: string) => ({ body: { version }, headers: newest });
+  const changed = await call<Webhook>('PATCH', at, patch(NEWEST_VERSION));
+  t.equal(changed.body.version, NEWEST_VERSION);
+  t.equal(refusalOf(await call('PATCH', at, patch('9.9.harbor'))), '422 validation_failed version');
+  t.equal(refusalOf(await call('POST', PATH, { body })), '422 validation_failed version', 'since 1.4');
+  await remove(made.body.id);
 });
 
 t.test('both secrets sign while a webhook secret is rotated', async (t) => {

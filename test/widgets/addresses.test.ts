@@ -25,19 +25,32 @@ const open = (token: string, id = shop.id) =>
 const refusedOpen = (token: string, id = shop.id) =>
   refusal('POST', path('open-confirmation', id), { headers: OPEN, body: { token } });
 
+const enter = (confirmation_token: string | undefined, code: string, id = shop.id) =>
+  call<VisitorSession>('POST', path('enter-code', id), { headers: OPEN, body: { confirmation_token, code } });
+const refusedEntry = (confirmation_token: string | undefined, code: string, id = shop.id) =>
+  refusal('POST', path('enter-code', id), { headers: OPEN, body: { confirmation_token, code } });
+
 /** Returns the decoded mail to an address. */
-async function mailTo(address: string): Promise<string> {
-  const { raw } = await until(() => mail.received.find(({ recipients }) => recipients.includes(address)), {
-    what: `a mail to ${address}`,
-  });
+async function mailTo(address: string, number = 1): Promise<string> {
+  const mailsTo = () => mail.received.filter(({ recipients }) => recipients.includes(address));
+  const { raw } = await until(() => mailsTo()[number - 1], { what: `mail ${number} to ${address}` });
   const bytes = raw
+    .replaceAll(/(?<=base64\r\n\r\n)[\w+/=\r\n]+/g, (text) =>
+      Buffer.from(text, 'base64').toString().replaceAll('=', '=3D'),
+    )
     .replaceAll(/=\r?\n/g, '')
     .replaceAll(/((?:=[0-9A-F]{2})+)/g, (hex) => Buffer.from(hex.replaceAll('=', ''), 'hex').toString());
   return bytes;
 }
 
-async function tokenTo(address: string): Promise<string> {
-  const [, token] = /#confirm=([\w-]+)/.exec(await mailTo(address)) ?? [];
+async function codeTo(address: string): Promise<string> {
+  const [, code] = /(?:there|هناك): (\d{6})/.exec(await mailTo(address)) ?? [];
+  if (code === undefined) throw new Error('the mail has no code');
+  return code;
+}
+
+async function tokenTo(address: string, number = 1): Promise<string> {
+  const [, token] = /#confirm=([\w-]+)/.exec(await mailTo(address, number)) ?? [];
   if (token === undefined) throw new Error('the mail has no link');
   return token;
 }
@@ -134,6 +147,98 @@ t.test('a visitor to whom the team gave an address is not joined by it', async (
   const { body } = await open(await tokenTo('typed@shop.example'));
   t.not(body.customer_id, first.customer_id);
   t.strictSame(await casesOf(body.access_token), []);
+});
+
+t.test('the code of the mail makes the page that asked the customer', async (t) => {
+  const known = await need<{ id: string }>('POST', '/v1/messaging/conversations', {
+    body: {
+      type: 'group',
+      audience: 'customer',
+      title: 'From before',
+      participants: [{ type: 'customer', name: 'Cora', email: 'cora@shop.example' }],
+    },
+  });
+  const a = await visitor(shop);
+  const { id } = await openCase(a.access_token);
+  await send(a.access_token, id, 'Mine');
+  const { body: asked } = await confirm(a.access_token, 'Cora@shop.example');
+  const code = await codeTo('Cora@shop.example');
+  t.notOk((await storedText(database, code)).length, 'no row has the code');
+  t.notOk((await storedText(database, asked.confirmation_token!)).length, 'no row has the token of the page');
+  const entered = await enter(asked.confirmation_token, code);
+  t.equal(entered.status, 201, entered.text);
+  t.strictSame(inAnyOrder(await casesOf(entered.body.access_token)), inAnyOrder([id, known.id]));
+  t.equal(
+    await refusal('GET', '/v1/messaging/conversations', { token: a.access_token }),
+    '401 invalid_credentials null',
+    'the anonymous session has ended',
+  );
+  t.equal(await refusedEntry(asked.confirmation_token, code), '401 invalid_credentials code', 'once');
+  t.equal(await refusedOpen(await tokenTo('Cora@shop.example')), '401 invalid_credentials token');
+});
+
+t.test('a code works in the page that asked after its link was opened elsewhere', async (t) => {
+  const a = await visitor(shop);
+  const { id } = await openCase(a.access_token);
+  const { body: asked } = await confirm(a.access_token, 'both@shop.example');
+  const { body: elsewhere } = await open(await tokenTo('both@shop.example'));
+  const { body: here } = await enter(asked.confirmation_token, await codeTo('both@shop.example'));
+  t.equal(here.customer_id, elsewhere.customer_id);
+  t.strictSame(await casesOf(here.access_token), [id]);
+  t.strictSame(await casesOf(elsewhere.access_token), [id], 'the other browser goes on');
+});
+
+t.test('a wrong code is refused, five times for a mail and ten times a day for an address', async (t) => {
+  const a = await visitor(shop);
+  const { body: asked } = await confirm(a.access_token, 'guess@shop.example');
+  const code = await codeTo('guess@shop.example');
+  const wrong = code === '000000' ? '000001' : '000000';
+  t.equal(await refusedEntry('adc_none.x', code), '401 invalid_credentials confirmation_token');
+  t.equal(await refusedEntry(asked.confirmation_token, '12'), '422 validation_failed code');
+  const other = await widget();
+  t.equal(await refusedEntry(asked.confirmation_token, code, other.id), '401 invalid_credentials code');
+  const b = await visitor(shop);
+  const { body: theirs } = await confirm(b.access_token, 'guess-too@shop.example');
+  t.equal(
+    await refusedEntry(theirs.confirmation_token, code),
+    '401 invalid_credentials code',
+    'in another page it is a wrong code',
+  );
+  const tried = await Promise.all([1, 2, 3, 4, 5, 6, 7].map(() => enter(asked.confirmation_token, wrong)));
+  t.strictSame(tried.map(({ status }) => status).sort(), [401, 401, 401, 401, 401, 429, 429], 'at once');
+  const late = await enter(asked.confirmation_token, code);
+  t.equal(late.status, 429, 'the right one as well');
+  t.ok(Number(late.headers.get('Retry-After')) > 3_000);
+
+  await sql`UPDATE address_confirmations SET tries = 9, created_at = created_at - interval '1 hour'
+    WHERE address = 'guess@shop.example'`.execute(database.kysely);
+  const { body: again } = await confirm(a.access_token, 'guess@shop.example');
+  t.equal((await enter(again.confirmation_token, wrong)).status, 401);
+  t.equal((await enter(again.confirmation_token, wrong)).status, 429, 'the tenth was the last');
+  const opened = await open(await tokenTo('guess@shop.example', 2));
+  t.equal(opened.status, 201, 'its link opens all the same');
+});
+
+t.test('one right code of two at once, and none after its hour', async (t) => {
+  const a = await visitor(shop);
+  const { body: asked } = await confirm(a.access_token, 'pair@shop.example');
+  const code = await codeTo('pair@shop.example');
+  const pair = await Promise.all([
+    enter(asked.confirmation_token, code),
+    enter(asked.confirmation_token, code),
+  ]);
+  t.strictSame(pair.map(({ status }) => status).sort(), [201, 401]);
+  const b = await visitor(shop);
+  const { body: late } = await confirm(b.access_token, 'slow@shop.example');
+  const lateCode = await codeTo('slow@shop.example');
+  await sql`UPDATE address_confirmations SET expires_at = clock_timestamp()
+    WHERE address = 'slow@shop.example'`.execute(database.kysely);
+  t.equal(await refusedEntry(late.confirmation_token, lateCode), '401 expired_token code');
+  t.equal(
+    (await callsAt(app, '1.3.harbor').call('POST', path('enter-code'), { headers: OPEN, body: {} })).status,
+    400,
+    'the endpoint is of a later version',
+  );
 });
 
 t.test('one mail an hour for an address, and three for a visitor', async (t) => {

@@ -16,6 +16,7 @@ const built = freshDirectory(t);
 await mkdir(join(built, 'assets'));
 await writeFile(join(built, 'widget.js'), 'void "the loader";');
 await writeFile(join(built, 'assets/main-abc.js'), 'void "the frame";');
+await writeFile(join(built, 'assets/font-abc.woff2'), 'a font');
 await writeFile(
   join(built, 'page.json'),
   JSON.stringify({ script: 'main-abc.js', style: 'main-abc.css', preloads: [] }),
@@ -56,6 +57,20 @@ t.test('the frame may be embedded by the sites of its widget alone', async (t) =
   t.match(changed, /frame-ancestors https:\/\/other\.example;/);
 });
 
+t.test('the document shows an empty panel, in the language of the page around', async (t) => {
+  const { id } = await widget();
+  const documentIn = async (lang: string) => {
+    const named = new URLSearchParams({ account: demo.account_id, widget: id, lang });
+    return (await get(`/widget/frame?${named}`)).text();
+  };
+  const arabic = await documentIn('ar');
+  t.match(arabic, '<html lang="ar" dir="rtl">');
+  t.match(arabic, /<body>[\s\S]*<div class="shell chat" aria-hidden="true">/);
+  t.match(await documentIn('de-AT'), '<html lang="de" dir="ltr">');
+  for (const unknown of ['', 'sv', '"><script>'])
+    t.match(await documentIn(unknown), '<html lang="en" dir="ltr">');
+});
+
 t.test('an unknown or disabled widget is a page that nothing may frame', async (t) => {
   const { id } = await widget();
   const off = await widget({ enabled: false });
@@ -93,6 +108,7 @@ t.test('the loader and the assets', async (t) => {
   const asset = await get('/widget/assets/main-abc.js');
   t.equal(await asset.text(), 'void "the frame";');
   t.match(asset.headers.get('Cache-Control'), /immutable/);
+  t.equal((await get('/widget/assets/font-abc.woff2')).headers.get('Content-Type'), 'font/woff2');
   t.equal((await get('/widget/assets/..%2Fpage.json')).status, 404);
   t.equal((await get('/widget/assets/main-none.js')).status, 404);
   t.equal((await get('/widget.js', { method: 'POST' })).status, 405);

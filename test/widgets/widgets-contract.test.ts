@@ -1,6 +1,7 @@
 /** Widgets for their admins, and what visitors may know (docs/contract.md#widgets). */
 
 import type { Widget, WidgetPublic } from '@parley/protocol/resources/widget.ts';
+import { WIDGET_LANGUAGES } from '@parley/protocol/resources/widget-languages.ts';
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { provide } from '../identity/fixture.ts';
@@ -11,7 +12,7 @@ import { OPEN, visitorsOf } from './fixture.ts';
 const app = await startTestApp(t, { PARLEY_FETCH_ALLOW: '127.0.0.1' });
 const { demo } = app;
 const { call, refusal } = callsAt(app, NEWEST_VERSION);
-const { need, widget } = visitorsOf(app);
+const { need, widget, visitor, openCase, send } = visitorsOf(app);
 const issuer = await TokenIssuer.start(t);
 const provider = await provide(app, issuer, { person: 'customer', provision: 'first_use' });
 const group = await need<{ id: string }>('POST', '/v1/messaging/groups', { body: { name: 'Shop' } });
@@ -24,6 +25,7 @@ const WHOLE = {
   texts: { en: { greeting: 'Hello' }, ar: { greeting: 'مرحبًا', offline: null } },
   colors: { light: '#0f766e' },
   identity_provider_id: provider.id,
+  show_team: true,
   enabled: false,
 } as const;
 
@@ -38,6 +40,7 @@ t.test('a widget is made, read, listed, changed and deleted, and audited', async
     texts: { en: { greeting: 'Hello', offline: null }, ar: { greeting: 'مرحبًا', offline: null } },
     colors: { light: '#0f766e', dark: null },
     identity_provider_id: provider.id,
+    show_team: true,
     enabled: false,
   });
   const path = `/v1/widgets/${made.id}`;
@@ -109,7 +112,9 @@ t.test('each rule of a body', async (t) => {
       '422 validation_failed hours.open[0].from',
     ],
     [{ hours: { open: [] } }, '400 missing_field hours.timezone'],
-    [{ texts: { fr: {} } }, '422 validation_failed texts.fr'],
+    [{ texts: { sv: {} } }, '422 validation_failed texts.sv'],
+    [{ texts: { fr: { offline: 'x'.repeat(1_001) } } }, '422 validation_failed texts.fr.offline'],
+    [{ show_team: 'yes' }, '400 invalid_format show_team'],
     [{ texts: { en: { greeting: 'x'.repeat(1_001) } } }, '422 validation_failed texts.en.greeting'],
     [{ colors: { light: 'red' } }, '422 validation_failed colors.light'],
     [{ colors: { dark: '#fff' } }, '422 validation_failed colors.dark'],
@@ -184,10 +189,18 @@ t.test('visitors see what is meant for them, without a credential', async (t) =>
     account_id: demo.account_id,
     sites: ['https://shop.example'],
     persona: { name: 'Shop', avatar_url: null },
-    texts: { en: { greeting: 'Hello', offline: null }, ar: { greeting: 'مرحبًا', offline: null } },
+    texts: {
+      ...Object.fromEntries(
+        WIDGET_LANGUAGES.map((language) => [language, { greeting: null, offline: null }]),
+      ),
+      en: { greeting: 'Hello', offline: null },
+      ar: { greeting: 'مرحبًا', offline: null },
+    },
     colors: { light: '#0f766e', dark: null },
     is_open: true,
     opens_at: null,
+    team: [],
+    answers_in: null,
     identifies: true,
     confirms_addresses: false,
   });
@@ -212,4 +225,64 @@ t.test('what a widget names can be deleted', async (t) => {
   await need('DELETE', `/v1/messaging/groups/${named.id}`);
   await need('DELETE', `/v1/identity-providers/${other.id}`);
   t.match(await need('GET', `/v1/widgets/${id}`), { group_id: null, identity_provider_id: null });
+});
+
+t.test('more languages, and the team, are there since 1.4', async (t) => {
+  const old = { headers: { 'Service-Version': '1.3.harbor' } };
+  const { id } = await widget({ texts: { de: { greeting: 'Ahoi!' } }, show_team: true });
+  const path = `/v1/widgets/${id}`;
+  t.match(await need('GET', path), { texts: { de: { greeting: 'Ahoi!', offline: null } }, show_team: true });
+  const { body } = await call<Widget>('GET', path, old);
+  t.strictSame(Object.keys(body.texts), ['en', 'ar']);
+  t.notOk('show_team' in body);
+  const { body: shown } = await call<WidgetPublic>('GET', `${path}/public`, {
+    headers: { ...OPEN, ...old.headers },
+  });
+  t.strictSame(Object.keys(shown.texts), ['en', 'ar']);
+  t.notOk('team' in shown || 'answers_in' in shown);
+  const refused = (more: object) => refusal('PATCH', path, { ...old, body: more });
+  t.equal(await refused({ texts: { de: {} } }), '422 validation_failed texts.de');
+  t.equal(await refused({ show_team: true }), '422 validation_failed show_team');
+});
+
+t.test('visitors see the team where the account wants it: first names and pictures', async (t) => {
+  const { data: users } = await need<{ data: { id: string; name: string }[] }>('GET', '/v1/users?limit=100');
+  const members = ['Ada Lovelace', 'Grace Hopper'].map(
+    (name) => users.find((user) => user.name === name)!.id,
+  );
+  const { id: group_id } = await need<{ id: string }>('POST', '/v1/messaging/groups', {
+    body: { name: 'Faces', members },
+  });
+  const { id } = await widget({ group_id });
+  const shown = async () => {
+    const { body, text } = await call<WidgetPublic>('GET', `/v1/widgets/${id}/public`, { headers: OPEN });
+    t.notMatch(text, /Lovelace|Hopper|act_|@/);
+    return body.team;
+  };
+  t.strictSame(await shown(), []);
+  await need('PATCH', `/v1/widgets/${id}`, { body: { show_team: true } });
+  t.strictSame(await shown(), [
+    { name: 'Ada', avatar_url: null },
+    { name: 'Grace', avatar_url: null },
+  ]);
+  await need('POST', `/v1/users/${members[1]}/actions/deactivate`);
+  t.strictSame(await shown(), [{ name: 'Ada', avatar_url: null }], 'an inactive user is not shown');
+});
+
+t.test('how soon the team answers is measured in real conversations', async (t) => {
+  const shop = await widget();
+  const answersIn = async ({ id }: { id: string }) =>
+    (await call<WidgetPublic>('GET', `/v1/widgets/${id}/public`, { headers: OPEN })).body.answers_in;
+  for (let asked = 0; asked < 5; asked += 1) {
+    const { access_token } = await visitor(shop);
+    const { id } = await openCase(access_token);
+    await send(access_token, id, 'Do you have rope?');
+    await need('POST', `/v1/messaging/conversations/${id}/messages`, {
+      body: { body: 'A note', client_message_id: crypto.randomUUID() },
+    });
+    const answer = { body: 'We do.', audience: 'customer', client_message_id: crypto.randomUUID() };
+    await need('POST', `/v1/messaging/conversations/${id}/messages`, { body: answer });
+  }
+  t.equal(await answersIn(shop), 'minutes');
+  t.equal(await answersIn(await widget()), null, 'of another widget nothing is known');
 });

@@ -39,7 +39,7 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
     this.#host = host;
     this.#query = query;
     this.#set = set;
-    this.#rows = new ListWindow(order === 'created' ? byCreation : byActivity);
+    this.#rows = new ListWindow(KEYS[order], { isAscending: order === 'waiting' });
     this.#summary = new FollowedSummary(host, {
       changed: (summary) => set({ summary }),
       snoozeEnded: () => this.reads.refresh(),
@@ -90,6 +90,8 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
       case 'notification.updated':
         // `inbox.changed` follows only within seconds.
         if (data.resource_id?.startsWith(CONVERSATION_PREFIX)) this.#mayHaveChanged(data.resource_id);
+        // Their number is in the summary, and no other event announces it.
+        if (WORK.has(data.category)) this.#summary.ask();
         break;
       case 'message.created':
       case 'message.updated':
@@ -158,6 +160,9 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
 
 const INCLUDE = ['last_message', 'participants'] as const;
 const CONVERSATION_PREFIX = 'cnv_';
+const WORK: ReadonlySet<string> = new Set(['approval.requested', 'draft.proposed']);
+
+const KEYS = { created: byCreation, activity: byActivity, waiting: byWaiting } as const;
 
 function byCreation({ created_at, id }: Conversation): string {
   return `${created_at} ${id}`;
@@ -166,4 +171,8 @@ function byCreation({ created_at, id }: Conversation): string {
 /** Servers before 1.3.harbor do not say when a deleted message was sent. */
 function byActivity({ activity_at, last_message_at, created_at, id }: Conversation): string {
   return `${activity_at ?? last_message_at ?? created_at} ${id}`;
+}
+
+function byWaiting({ waiting_since, id }: Conversation): string {
+  return `${waiting_since} ${id}`;
 }

@@ -4,7 +4,7 @@ import { withSameParts } from './same-parts.ts';
 export interface ListOrder<T> {
   /** Returns the id of an entry: its `id` by default. */
   readonly idOf?: (item: T) => string;
-  /** Whether the lowest key is the first one. Such a list has one page. */
+  /** Whether the lowest key is the first one. */
   readonly isAscending?: boolean;
 }
 
@@ -96,9 +96,14 @@ export class ListWindow<T extends object> {
     if (this.#held?.push([id, change]) === MOST_HELD) this.#held.shift();
     const known = this.#items.get(id);
     const item = change(known);
-    const isBehind = item !== undefined && this.#end !== undefined && this.#keyOf(item) < this.#end;
+    const isBehind = item !== undefined && this.#isBehindEnd(this.#keyOf(item));
     if (item !== undefined && !isBehind) this.#set(id, item, known);
     else if (this.#items.delete(id)) this.#sorted = undefined;
+  }
+
+  #isBehindEnd(key: string): boolean {
+    if (this.#end === undefined || key === this.#end) return false;
+    return key > this.#end === this.#direction > 0;
   }
 
   #add(items: readonly T[], next: string | null, before: ReadonlyMap<string, T>): void {

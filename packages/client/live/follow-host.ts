@@ -23,8 +23,8 @@ export interface FollowHost {
   onStale(listener: () => void): () => void;
   /** Every event that arrives, of the own feed and of conversations; some more than once. */
   onFrame(listener: (frame: EventFrame) => void): () => void;
-  /** A request of this client has changed the conversation. */
-  onTouched(listener: (conversationId: string) => void): () => void;
+  /** A request of this client has changed the conversation, or moved the caller's read position. */
+  onTouched(listener: (conversationId: string, isRead: boolean) => void): () => void;
   subscribe(conversationId: string, options: SubscribeOptions): ConversationSubscription;
 }
 

@@ -22,10 +22,16 @@ import { CONVERSATIONS, conversationPath, participantPath } from './paths.ts';
 
 /** The query: all but `q`, `type`, `audience` and single values require version 1.2.harbor. */
 export interface ConversationFilter {
-  /** `activity`: the conversation with the newest message first. `created` by default. */
+  /**
+   * `activity`: the conversation with the newest message first. `waiting`: cases whose customer
+   * waits, the longest first; requires version 1.4.harbor. `created` by default.
+   */
   readonly order?: (typeof INBOX_ORDERS)[number];
-  /** `unread`, `mine` (owned by the caller), `unassigned` (cases), or `snoozed`. */
-  readonly filter?: (typeof INBOX_FILTERS)[number];
+  /**
+   * `unread`, `mine` (owned by the caller), `unassigned` (cases), `snoozed`, or `open` (no resolved
+   * cases). All of several hold; they require version 1.4.harbor.
+   */
+  readonly filter?: (typeof INBOX_FILTERS)[number] | readonly (typeof INBOX_FILTERS)[number][];
   /** As the caller sees it; all but `hidden` by default. */
   readonly status?: Conversation['status'] | readonly Conversation['status'][];
   /** Direct messages, groups, or the account's own conversation of alerts. */
@@ -36,6 +42,10 @@ export interface ConversationFilter {
   readonly workflow_status?: WorkflowStatus | readonly WorkflowStatus[];
   /** The owner of cases: an actor, a group, `me` or `none`. */
   readonly assignee_id?: string;
+  /** The roster that conversations were started from. Requires version 1.4.harbor. */
+  readonly group_id?: string;
+  /** The inbox that cases were made with. Requires version 1.4.harbor. */
+  readonly inbox_id?: string;
   /** An actor that is a member, or `me`. */
   readonly participant_id?: string;
   /** A customer that is a member. */

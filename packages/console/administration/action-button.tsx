@@ -6,6 +6,7 @@ import { shapeOf } from '@parley/ui/form/shape.ts';
 import { Dialog } from '@parley/ui/overlays/dialog.tsx';
 import { useMemo, useState } from 'preact/hooks';
 import type { Operation } from './api-document.ts';
+import { worded } from './field-texts.ts';
 import { secretOf, usePage } from './page.ts';
 import type { Action, Item } from './section.ts';
 import { useAdministration } from './use-administration.ts';
@@ -25,21 +26,60 @@ export function ActionButton(props: ActionButtonProps) {
   return operation === undefined ? null : <OfferedAction {...props} operation={operation} />;
 }
 
-interface OfferedActionProps extends ActionButtonProps {
+export interface OfferedActionProps extends ActionButtonProps {
   readonly operation: Operation;
 }
 
-function OfferedAction({ action, operation, ids, of, onDone }: OfferedActionProps) {
-  const { api, call, special } = useAdministration();
-  const { show, open } = usePage();
-  const { label, warning, isDanger = false, secret, shownIn, removes = false } = action;
+function OfferedAction({ operation, ...props }: OfferedActionProps) {
+  const { label, isDanger = false } = props.action;
   const [isOpen, setOpen] = useState(false);
   const pressed = useAction();
+  const { asks, run, fail } = useOfferedAction({ ...props, operation });
+  return (
+    <>
+      <Button
+        {...(isDanger && { look: 'danger' as const })}
+        onClick={() => (asks ? setOpen(true) : void pressed.run(() => run({}).catch(fail)))}
+      >
+        {label}
+      </Button>
+      {isOpen && <ActionDialog {...props} operation={operation} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+/** Asks for the fields of an action, and says what it means. */
+export function ActionDialog({ onClose, ...props }: OfferedActionProps & { readonly onClose: () => void }) {
+  const { special } = useAdministration();
+  const { shape, run } = useOfferedAction(props);
+  const { label, warning, isDanger = false } = props.action;
+  return (
+    <Dialog title={label} onClose={onClose}>
+      <SchemaForm
+        shape={shape}
+        submitLabel={label}
+        isDanger={isDanger}
+        special={special}
+        onSubmit={async (body) => {
+          await run(body);
+          onClose();
+        }}
+        onCancel={onClose}
+      >
+        {warning !== undefined && <p>{warning}</p>}
+      </SchemaForm>
+    </Dialog>
+  );
+}
+
+function useOfferedAction({ action, operation, ids, of, onDone }: OfferedActionProps) {
+  const { api, call } = useAdministration();
+  const { show, open } = usePage();
+  const { label, warning, secret, shownIn, removes = false, texts, doneText } = action;
   const { shape, asked } = useMemo(() => {
     const { asked, ...schema } = formOf(operation, ids.length, api.resolve);
-    return { shape: shapeOf(schema, api.resolve), asked };
-  }, [operation, ids.length, api]);
-  const hasFields = shape.kind === 'group' && shape.fields.length > 0;
+    return { shape: worded(shapeOf(schema, api.resolve), texts ?? {}), asked };
+  }, [operation, ids.length, api, texts]);
   const run = async (filled: object) => {
     const given = filled as Readonly<Record<string, unknown>>;
     const body = Object.fromEntries(Object.entries(given).filter(([name]) => !asked.includes(name)));
@@ -48,39 +88,16 @@ function OfferedAction({ action, operation, ids, of, onDone }: OfferedActionProp
       operation,
       operation.body === undefined ? { ids: request.ids } : request,
     )) as Item;
-    setOpen(false);
     const target = removes ? '' : shownIn === undefined ? undefined : answer.id;
     const shown = { secret: secretOf(answer, secret), at: target, isGone: removes };
-    show(`${label}: done.`, { ...shown, ...(of !== undefined && { of }) });
+    show(doneText?.(answer) ?? `${label}: done.`, { ...shown, ...(of !== undefined && { of }) });
     if (removes) open();
     else if (shownIn !== undefined) open(answer.id, shownIn);
     else onDone?.();
   };
-  const press = () => {
-    if (warning !== undefined || hasFields) setOpen(true);
-    else void pressed.run(() => run({}).catch(({ message }: Error) => show(message)));
-  };
-  return (
-    <>
-      <Button {...(isDanger && { look: 'danger' as const })} onClick={press}>
-        {label}
-      </Button>
-      {isOpen && (
-        <Dialog title={label} onClose={() => setOpen(false)}>
-          <SchemaForm
-            shape={shape}
-            submitLabel={label}
-            isDanger={isDanger}
-            special={special}
-            onSubmit={run}
-            onCancel={() => setOpen(false)}
-          >
-            {warning !== undefined && <p>{warning}</p>}
-          </SchemaForm>
-        </Dialog>
-      )}
-    </>
-  );
+  const hasFields = shape.kind === 'group' && shape.fields.length > 0;
+  const fail = ({ message }: Error) => show(message);
+  return { shape, run, fail, asks: warning !== undefined || hasFields };
 }
 
 /** Returns the fields of the body, with the parts of the path that are not known before them. */

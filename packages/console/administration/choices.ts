@@ -6,6 +6,7 @@ import type { Choices } from '@parley/ui/choices/combobox.tsx';
 import type { Special } from '@parley/ui/form/form-context.ts';
 import type { JsonSchema } from '@parley/ui/form/json-schema.ts';
 import { filled, type Operation } from './api-document.ts';
+import { OWN_CONTROLS } from './own-controls.tsx';
 import type { Item } from './section.ts';
 
 /** Returns the operation if the caller may call it. */
@@ -69,11 +70,27 @@ export function specialFields(offered: Offered, client: Client) {
         upload: async (file) => (await client.upload(file)).s3_key ?? '',
       };
     }
+    const own = OWN_CONTROLS[name];
+    if (own !== undefined) return own;
+    if (name === 'timezone') return { kind: 'choices', ...TIME_ZONES };
     const kinds = KINDS_BY_NAME[name] ?? schema['x-id-of']?.flatMap(withActors);
     const choices = kinds && choicesOf(offered, client, kinds);
     return choices && { kind: 'choices', ...choices };
   };
 }
+
+/** The zones that the browser knows. */
+const TIME_ZONES: Choices = {
+  find: async (words) => {
+    const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const all = [here, 'UTC', ...Intl.supportedValuesOf('timeZone')];
+    return [...new Set(all)]
+      .filter((zone) => hasWords(zone.replaceAll(/[/_]/g, ' '), words.replaceAll(/[/_]/g, ' ')))
+      .slice(0, MOST_OF_A_KIND)
+      .map((zone) => ({ id: zone, name: zone.replaceAll('_', ' ') }));
+  },
+  labelOf: async (zone) => zone.replaceAll('_', ' '),
+};
 
 const PICTURES = 'image/png,image/jpeg,image/gif,image/webp';
 

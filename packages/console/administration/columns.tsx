@@ -20,9 +20,16 @@ export function columnsOf(
     }, schema);
     const cell = (row: Item) => {
       const value = steps.reduce<unknown>((at, step) => (at as Item | null)?.[step], row);
-      const content = <Value schema={part} value={value} resolve={resolve} />;
+      const content = <Value name={steps.at(-1)!} schema={part} value={value} resolve={resolve} />;
       return index === 0 ? wrap(content, row) : content;
     };
-    return { name: path, label: labelOf(steps[0]!), cell };
+    const types = [withoutNull(part, resolve).schema.type].flat();
+    const isNumber = types.includes('integer') || types.includes('number') || /_usd$/.test(path);
+    return { name: path, label: columnLabel(steps[0]!), cell, isNumber };
   });
+}
+
+/** Returns the name of a column: without the unit, which its values have. */
+function columnLabel(name: string): string {
+  return labelOf(name.replace(/_(ms|usd|bytes)$/, ''));
 }

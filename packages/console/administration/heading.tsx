@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Link } from '../nav/link.tsx';
+import { useNamedPage } from '../nav/page-name.ts';
 import type { Section } from './section.ts';
 
 export interface HeadingProps {
@@ -14,6 +15,9 @@ export interface HeadingProps {
 /** The heading of a page, with the way back. It takes the focus that the page before has lost. */
 export function Heading({ section, title, children }: HeadingProps) {
   const heading = useRef<HTMLHeadingElement>(null);
+  useNamedPage(
+    title === undefined || title === section.title ? section.title : `${title} · ${section.title}`,
+  );
   useEffect(() => {
     if (document.activeElement === document.body) heading.current!.focus();
   }, []);

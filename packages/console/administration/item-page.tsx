@@ -1,7 +1,6 @@
 import { Facts } from '@parley/ui/data/facts.tsx';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
-import { SchemaForm } from '@parley/ui/form/schema-form.tsx';
 import { shapeOf } from '@parley/ui/form/shape.ts';
 import { useResource } from '@parley/ui/hooks/resource.ts';
 import { Confirm } from '@parley/ui/overlays/confirm.tsx';
@@ -9,11 +8,14 @@ import { Pencil } from 'lucide';
 import { useMemo, useState } from 'preact/hooks';
 import { useSignedIn } from '../session/session-context.tsx';
 import { ActionButton } from './action-button.tsx';
+import { ActionMenu } from './action-menu.tsx';
 import { filled, type Operation } from './api-document.ts';
+import { worded } from './field-texts.ts';
 import { Heading } from './heading.tsx';
-import { including, titleOf, usePage } from './page.ts';
+import { including, secretOf, titleOf, usePage } from './page.ts';
 import { PartView } from './part-view.tsx';
-import { type Item, isUnderWay, type Read } from './section.ts';
+import { type Item, isUnderWay, type Meaning, type Read } from './section.ts';
+import { UnsavedForm } from './unsaved-form.tsx';
 import { useAdministration } from './use-administration.ts';
 
 export interface ItemPageProps {
@@ -55,6 +57,12 @@ function LoadedItem({ operation, id }: ItemPageProps & { readonly operation: Ope
   const ids = id === '' ? [] : [id];
   const { More, actions = [], parts = [] } = section;
   const title = titleOf(item, section);
+  const here = actions.filter(({ when }) => when?.(item) ?? true);
+  const onDone = () => {
+    void reload();
+    setTurn(turn + 1);
+  };
+  const about = { ids, of: title, onDone };
   return (
     <>
       <Heading section={section} title={title}>
@@ -63,20 +71,12 @@ function LoadedItem({ operation, id }: ItemPageProps & { readonly operation: Ope
             Edit
           </Button>
         )}
-        {actions
-          .filter(({ when }) => when?.(item) ?? true)
+        {here
+          .filter(({ isDanger }) => isDanger !== true)
           .map((action) => (
-            <ActionButton
-              key={action.label}
-              action={action}
-              ids={ids}
-              of={title}
-              onDone={() => {
-                void reload();
-                setTurn(turn + 1);
-              }}
-            />
+            <ActionButton key={action.label} action={action} {...about} />
           ))}
+        <ActionMenu actions={here.filter(({ isDanger }) => isDanger)} {...about} />
       </Heading>
       {section.list === undefined && <p class="administration-about">{section.about}</p>}
       <Problem text={problem} />
@@ -85,10 +85,10 @@ function LoadedItem({ operation, id }: ItemPageProps & { readonly operation: Ope
           id={id}
           update={update}
           item={item}
-          onDone={(isSaved) => {
+          onDone={(saved) => {
             setEditing(false);
-            if (!isSaved) return;
-            show('The changes are saved.');
+            if (saved === undefined) return;
+            show('The changes are saved.', { secret: secretOf(saved, section.secret), of: title });
             void reload();
           }}
         />
@@ -108,17 +108,19 @@ function LoadedItem({ operation, id }: ItemPageProps & { readonly operation: Ope
 interface EditFormProps extends ItemPageProps {
   readonly update: Operation;
   readonly item: Item;
-  readonly onDone: (isSaved: boolean) => void;
+  /** With the answer, or without one if nothing was saved. */
+  readonly onDone: (saved?: Item) => void;
 }
 
 function EditForm({ id, update, item, onDone }: EditFormProps) {
   const { section } = usePage();
   const { api, offered, call, special } = useAdministration();
-  const [asked, setAsked] = useState<{ readonly body: object; readonly meaning: string }>();
-  const shape = useMemo(() => shapeOf(update.body ?? {}, api.resolve), [update, api]);
+  const [asked, setAsked] = useState<{ readonly body: object; readonly meaning: Meaning }>();
+  const { texts, beside } = section;
+  const shape = useMemo(() => worded(shapeOf(update.body ?? {}, api.resolve), texts), [update, api, texts]);
   const save = async (body: object) => {
-    if (update.method !== 'PATCH' || Object.keys(body).length > 0) await call(update, { ids: [id], body });
-    onDone(true);
+    const isNothing = update.method === 'PATCH' && Object.keys(body).length === 0;
+    onDone(isNothing ? item : ((await call(update, { ids: [id], body })) as Item));
   };
   const read: Read = async (name, values) => {
     const operation = offered(name);
@@ -132,19 +134,21 @@ function EditForm({ id, update, item, onDone }: EditFormProps) {
   };
   return (
     <>
-      <SchemaForm
+      <UnsavedForm
         shape={shape}
+        beside={beside}
         value={section.asBody?.(item) ?? item}
         sendsChanges={update.method === 'PATCH'}
         submitLabel="Save"
         special={special}
-        onCancel={() => onDone(false)}
+        onCancel={() => onDone()}
         onSubmit={submit}
       />
       {asked !== undefined && (
         <Confirm
           title={`Change the ${section.one}?`}
-          text={asked.meaning}
+          text={asked.meaning.text}
+          tick={asked.meaning.tick}
           action={`Change the ${section.one}`}
           isDanger
           onConfirm={() => save(asked.body)}

@@ -10,7 +10,7 @@ import { useAdministration } from './use-administration.ts';
 export function ListPage() {
   const { section, open } = usePage();
   const { offered } = useAdministration();
-  const { list, get, create, columns, include, about, begins = [], Above } = section;
+  const { list, get, create, columns, include, about, begins = [], Above, asRow } = section;
   const operation = offered(list);
   if (operation === undefined) return null;
   return (
@@ -33,6 +33,7 @@ export function ListPage() {
         ids={[]}
         columns={columns}
         include={include?.list}
+        asRow={asRow}
         shownIn={get === undefined ? undefined : section.slug}
         hasFilters
       />

@@ -1,18 +1,23 @@
-import { SchemaForm } from '@parley/ui/form/schema-form.tsx';
 import { shapeOf } from '@parley/ui/form/shape.ts';
 import { useMemo } from 'preact/hooks';
+import { worded } from './field-texts.ts';
 import { Heading } from './heading.tsx';
 import { secretOf, titleOf, usePage } from './page.ts';
 import type { Item } from './section.ts';
+import { UnsavedForm } from './unsaved-form.tsx';
 import { useAdministration } from './use-administration.ts';
 
 /** The form for a new resource. */
 export function NewPage() {
   const { section, show, open } = usePage();
-  const { api, offered, call, special } = useAdministration();
-  const { create, one, secret, New } = section;
+  const administration = useAdministration();
+  const { api, offered, call, special } = administration;
+  const { create, one, secret, texts, begin, beside, afterMade, New } = section;
   const operation = offered(create);
-  const shape = useMemo(() => operation && shapeOf(operation.body ?? {}, api.resolve), [operation, api]);
+  const shape = useMemo(
+    () => operation && worded(shapeOf(operation.body ?? {}, api.resolve), texts),
+    [operation, api, texts],
+  );
   if (operation === undefined || shape === undefined) {
     return <Heading section={section} title="This is not offered to your role" />;
   }
@@ -22,15 +27,18 @@ export function NewPage() {
       {New ? (
         <New onMade={(id) => open(id)} />
       ) : (
-        <SchemaForm
+        <UnsavedForm
           shape={shape}
+          value={begin?.()}
+          beside={beside}
           submitLabel="Create"
           special={special}
           onCancel={() => open()}
           onSubmit={async (body) => {
             const made = (await call(operation, { body })) as Item;
-            const shown = { secret: secretOf(made, secret), of: titleOf(made, section), at: made.id };
-            show(`The ${one} was created.`, shown);
+            const done = { text: `The ${one} was created.`, secret: secretOf(made, secret) };
+            const { text, secret: once } = (await afterMade?.(made, administration)) ?? done;
+            show(text, { secret: once, of: titleOf(made, section), at: made.id });
             open(made.id);
           }}
         />

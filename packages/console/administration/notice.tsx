@@ -1,4 +1,5 @@
 import { Button, IconButton } from '@parley/ui/elements/button.tsx';
+import { Confirm } from '@parley/ui/overlays/confirm.tsx';
 import { Check, Copy, X } from 'lucide';
 import { useState } from 'preact/hooks';
 
@@ -11,6 +12,9 @@ export interface Notice {
 
 /** Says what an action has done. */
 export function NoticeBox({ text, secret, of, onClose }: Notice & { readonly onClose: () => void }) {
+  const [isCopied, setCopied] = useState(false);
+  const [isAsked, setAsked] = useState(false);
+  const close = () => (secret === undefined || isCopied ? onClose() : setAsked(true));
   return (
     <div class="notice" role="status">
       <p>{text}</p>
@@ -19,16 +23,32 @@ export function NoticeBox({ text, secret, of, onClose }: Notice & { readonly onC
           <p>
             <strong>{of}</strong>: it is shown this once. Keep it where it is safe.
           </p>
-          <CopyLine label="Secret" text={secret} />
+          <CopyLine label="Secret" text={secret} onCopied={() => setCopied(true)} />
         </>
       )}
-      <IconButton icon={X} label="Close the notice" onClick={onClose} />
+      <IconButton icon={X} label="Close the notice" onClick={close} />
+      {isAsked && (
+        <Confirm
+          title="Close without a copy?"
+          text="It was not copied, and cannot be shown again."
+          action="Close anyway"
+          isDanger
+          onConfirm={async () => onClose()}
+          onClose={() => setAsked(false)}
+        />
+      )}
     </div>
   );
 }
 
+export interface CopyLineProps {
+  readonly label: string;
+  readonly text: string;
+  readonly onCopied?: () => void;
+}
+
 /** A text to copy. */
-export function CopyLine({ label, text }: { readonly label: string; readonly text: string }) {
+export function CopyLine({ label, text, onCopied }: CopyLineProps) {
   const [isCopied, setCopied] = useState(false);
   return (
     <span class="copy-line">
@@ -37,12 +57,16 @@ export function CopyLine({ label, text }: { readonly label: string; readonly tex
         aria-label={label}
         value={text}
         onFocus={({ currentTarget }) => currentTarget.select()}
+        onCopy={onCopied}
       />
       <Button
         icon={isCopied ? Check : Copy}
         onClick={() => {
           navigator.clipboard?.writeText(text).then(
-            () => setCopied(true),
+            () => {
+              setCopied(true);
+              onCopied?.();
+            },
             () => {},
           );
         }}

@@ -3,7 +3,7 @@ import { Table } from '@parley/ui/data/table.tsx';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { usePages } from '@parley/ui/hooks/pages.ts';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { Link } from '../nav/link.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
 import { ActionButton } from './action-button.tsx';
@@ -24,6 +24,7 @@ export interface ResourceListProps {
   readonly shownIn?: string | undefined;
   readonly actions?: readonly Action[] | undefined;
   readonly hasFilters?: boolean;
+  readonly asRow?: ((item: Item) => Item) | undefined;
 }
 
 /** A list of the API: its rows, its search and filters, and more rows on request. */
@@ -36,13 +37,13 @@ export function ResourceList({ caption, operation, ids, columns, ...props }: Res
   for (const part of include) query.append('include[]', part);
   const text = query.toString();
   const path = `${filled(operation.path, ids)}${text === '' ? '' : `?${text}`}`;
-  const {
-    items: rows,
-    problem,
-    hasMore,
-    more,
-    reload,
-  } = usePages(path, (at, signal) => client.fetch<List<Item>>(at, { signal }), { isMoving: isUnderWay });
+  const { items, problem, hasMore, more, reload } = usePages(
+    path,
+    (at, signal) => client.fetch<List<Item>>(at, { signal }),
+    { isMoving: isUnderWay },
+  );
+  const { asRow = itself } = props;
+  const rows = useMemo(() => items?.map(asRow) ?? null, [items, asRow]);
   const offeredActions = actions.filter(({ operation: id }) => offered(id) !== undefined);
   const isFiltered = Object.values(values).some((value) => value !== '');
   return (
@@ -85,4 +86,8 @@ export function ResourceList({ caption, operation, ids, columns, ...props }: Res
       {hasMore && <Button onClick={more}>Show more</Button>}
     </div>
   );
+}
+
+function itself(item: Item): Item {
+  return item;
 }

@@ -1,3 +1,4 @@
+import { ValueContext } from '@parley/ui/data/value-context.ts';
 import { useState } from 'preact/hooks';
 import { go } from '../nav/place.ts';
 import { ItemPage } from './item-page.tsx';
@@ -5,6 +6,7 @@ import { ListPage } from './list-page.tsx';
 import { NewPage } from './new-page.tsx';
 import { type Notice, NoticeBox } from './notice.tsx';
 import { type Page, PageContext } from './page.ts';
+import { referenceOf } from './reference.tsx';
 import type { Secrets } from './secrets.ts';
 import type { Section } from './section.ts';
 
@@ -29,23 +31,25 @@ export function SectionPage({ section, id = '', secrets }: SectionPageProps) {
     go({ main: { at: 'administration', section: slug, ...(next !== undefined && { id: next }) } });
   return (
     <PageContext.Provider value={{ section, show, open }}>
-      <div class="administration-page">
-        {secrets.shown.map((one) => (
-          <NoticeBox key={one.secret} {...one} onClose={() => secrets.close(one)} />
-        ))}
-        {notice?.at === id && (
-          <NoticeBox key={notice.text} {...notice} onClose={() => setNotice(undefined)} />
-        )}
-        {section.list === undefined ? (
-          <ItemPage id="" />
-        ) : id === '' ? (
-          <ListPage />
-        ) : id === NEW ? (
-          <NewPage />
-        ) : (
-          <ItemPage key={id} id={id} />
-        )}
-      </div>
+      <ValueContext.Provider value={{ ofId: referenceOf, labelOf: (name) => section.texts[name]?.label }}>
+        <div class="administration-page">
+          {secrets.shown.map((one) => (
+            <NoticeBox key={one.secret} {...one} onClose={() => secrets.close(one)} />
+          ))}
+          {notice?.at === id && (
+            <NoticeBox key={notice.text} {...notice} onClose={() => setNotice(undefined)} />
+          )}
+          {section.list === undefined ? (
+            <ItemPage id="" />
+          ) : id === '' ? (
+            <ListPage />
+          ) : id === NEW ? (
+            <NewPage />
+          ) : (
+            <ItemPage key={id} id={id} />
+          )}
+        </div>
+      </ValueContext.Provider>
     </PageContext.Provider>
   );
 }

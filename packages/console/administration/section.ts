@@ -1,4 +1,6 @@
-import type { ComponentType } from 'preact';
+import type { ComponentChildren, ComponentType } from 'preact';
+import type { Operation } from './api-document.ts';
+import type { FieldTexts } from './field-texts.ts';
 
 /** A resource of the API. */
 export type Item = Readonly<Record<string, unknown>> & { readonly id: string };
@@ -35,10 +37,16 @@ export interface Section {
   readonly omit?: readonly string[];
   /** The field of the answer to `create` that is shown only once. */
   readonly secret?: string;
+  /** What its forms and views say of its fields. */
+  readonly texts: FieldTexts;
   /** Returns the consequences of a change, for a question before it is saved. */
-  readonly meaningOf?: (body: object, read: Read) => Promise<string>;
+  readonly meaningOf?: (body: object, read: Read) => Promise<Meaning>;
+  /** Shows beside a form what its fields make. */
+  readonly beside?: (value: unknown) => ComponentChildren;
   /** Returns a resource as the body of its change, where the two differ. */
   readonly asBody?: (item: Item) => object;
+  /** Returns a resource with what its row shows beside its fields. */
+  readonly asRow?: (item: Item) => Item;
   /** The actions on an item. */
   readonly actions?: readonly Action[];
   /** The actions that begin from the list. */
@@ -48,8 +56,31 @@ export interface Section {
   readonly Above?: ComponentType;
   /** Stands in for the form of `create`. */
   readonly New?: ComponentType<NewProps>;
+  /** Returns the first content of the form for a new one. */
+  readonly begin?: () => object;
+  /** Follows once one was made: returns what is said of it, with what is shown once. */
+  readonly afterMade?: (made: Item, calls: Calls) => Promise<Followed>;
   /** Stands in the view of an item, above its parts. */
   readonly More?: ComponentType<MoreProps>;
+}
+
+/** The consequences of a change. */
+export interface Meaning {
+  readonly text: string;
+  /** The text of a box that has to be ticked first, where something is lost for good. */
+  readonly tick?: string;
+}
+
+/** What follows the making of a resource calls. */
+export interface Calls {
+  readonly offered: (id: string) => Operation | undefined;
+  readonly call: (operation: Operation, request: { readonly ids: readonly string[] }) => Promise<unknown>;
+}
+
+/** What followed the making of a resource. */
+export interface Followed {
+  readonly text: string;
+  readonly secret?: string | undefined;
 }
 
 /** Reads by an operation, with a query; empty values are left out. */
@@ -73,6 +104,10 @@ export interface Action {
   /** The consequences, where they are final or worth a second look. */
   readonly warning?: string;
   readonly isDanger?: boolean;
+  /** What its form says of its fields. */
+  readonly texts?: FieldTexts;
+  /** Returns what was done, in place of its label. */
+  readonly doneText?: (answer: Item) => string;
   /** The field of the answer that is shown only once. */
   readonly secret?: string;
   /** The section that shows the answer. */

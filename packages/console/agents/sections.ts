@@ -1,11 +1,15 @@
 import { type Item, isStatus, type Section } from '../administration/section.ts';
+import { AGENT_TEXTS, START_TEXTS } from '../administration/texts/agent-texts.ts';
 import { AgentTrial } from './agent-trial.tsx';
+import { costOf } from './run-cost.ts';
 import { RunTotals } from './run-totals.tsx';
 
 /** Agents, their runs, and their tools. */
 export const AGENT_SECTIONS: readonly Section[] = [
   {
     slug: 'agents',
+    texts: AGENT_TEXTS,
+    begin: () => ({ trigger_type: 'chat' }),
     title: 'Agents',
     one: 'agent',
     about: 'Automated colleagues: their instructions, models, tools and triggers.',
@@ -18,7 +22,7 @@ export const AGENT_SECTIONS: readonly Section[] = [
     omit: ['role_id', 'actor_id', 'avatar_url'],
     asBody: agentBody,
     actions: [
-      { label: 'Start a run', operation: 'trigger_agent_run', shownIn: 'runs' },
+      { label: 'Start a run', operation: 'trigger_agent_run', shownIn: 'runs', texts: START_TEXTS },
       {
         label: 'Delete',
         operation: 'delete_agent',
@@ -45,16 +49,18 @@ export const AGENT_SECTIONS: readonly Section[] = [
   },
   {
     slug: 'runs',
+    texts: {},
     title: 'Runs of agents',
     one: 'run',
     about: 'What agents did, step by step, what it cost, and what failed.',
     list: 'list_runs',
     get: 'get_agent_run',
     include: {
-      list: ['definition', 'triggered_by'],
+      list: ['definition', 'triggered_by', 'steps'],
       get: ['definition', 'triggered_by', 'steps', 'actions'],
     },
-    columns: ['created_at', 'definition', 'status', 'duration_ms', 'error_message'],
+    columns: ['created_at', 'definition', 'status', 'duration_ms', 'cost_usd', 'error_message'],
+    asRow: (run) => ({ ...run, cost_usd: costOf(run) }),
     omit: ['steps', 'actions', 'agent_id', 'triggered_by_id'],
     actions: [
       {
@@ -90,6 +96,7 @@ export const AGENT_SECTIONS: readonly Section[] = [
   },
   {
     slug: 'tools',
+    texts: {},
     title: 'Tools',
     one: 'tool',
     about: 'What agents can be given.',

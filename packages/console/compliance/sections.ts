@@ -1,4 +1,5 @@
 import type { Section } from '../administration/section.ts';
+import { EXPORT_TEXTS, RETENTION_TEXTS } from '../administration/texts/data-texts.ts';
 import { ExportFile } from './export-file.tsx';
 import { retentionMeaning } from './retention-meaning.ts';
 
@@ -6,6 +7,7 @@ import { retentionMeaning } from './retention-meaning.ts';
 export const COMPLIANCE_SECTIONS: readonly Section[] = [
   {
     slug: 'exports',
+    texts: {},
     title: 'Exports',
     one: 'export',
     about: 'What is kept of a person or a conversation, as a signed archive.',
@@ -14,22 +16,29 @@ export const COMPLIANCE_SECTIONS: readonly Section[] = [
     columns: ['subject_type', 'subject_id', 'status', 'created_at', 'expires_at'],
     omit: ['url'],
     begins: [
-      { label: 'Export a person', operation: 'create_user_export', shownIn: 'exports' },
-      { label: 'Export a conversation', operation: 'create_conversation_export', shownIn: 'exports' },
+      { label: 'Export a person', operation: 'create_user_export', shownIn: 'exports', texts: EXPORT_TEXTS },
+      {
+        label: 'Export a conversation',
+        operation: 'create_conversation_export',
+        shownIn: 'exports',
+        texts: EXPORT_TEXTS,
+      },
     ],
     More: ExportFile,
   },
   {
     slug: 'erasures',
+    texts: {},
     title: 'Erasures',
     one: 'erasure',
     about: 'Persons that were removed for good.',
     list: 'list_erasures',
     get: 'get_erasure',
-    columns: ['user_id', 'messages', 'status', 'created_at'],
+    columns: ['created_at', 'user_id', 'messages', 'status'],
   },
   {
     slug: 'retention',
+    texts: RETENTION_TEXTS,
     title: 'Retention',
     one: 'policy',
     about: 'After how many days things are purged. Empty: they are kept.',

@@ -14,12 +14,13 @@ export function AudienceChoice({ audience, onChoose, onPress }: AudienceChoicePr
   return (
     <fieldset class="audience-choice">
       <legend class="hidden-visually">Who reads it</legend>
-      {CHOICES.map(({ value, label, icon }) => (
+      {CHOICES.map(({ value, label, icon, key }) => (
         <label key={value} class={`audience-choice-${value}`}>
           <input
             type="radio"
             name="audience"
             value={value}
+            aria-keyshortcuts={key}
             checked={audience === value}
             onChange={() => onChoose(value)}
             onClick={onPress}
@@ -33,6 +34,6 @@ export function AudienceChoice({ audience, onChoose, onPress }: AudienceChoicePr
 }
 
 const CHOICES = [
-  { value: 'internal', label: 'Note to the team', icon: Lock },
-  { value: 'customer', label: 'Reply to the customer', icon: Send },
+  { value: 'internal', label: 'Note to the team', icon: Lock, key: 'N' },
+  { value: 'customer', label: 'Reply to the customer', icon: Send, key: 'R' },
 ] as const;

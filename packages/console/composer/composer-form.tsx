@@ -8,6 +8,7 @@ import { FilesButton } from '@parley/ui/files/files-button.tsx';
 import { pastedFiles } from '@parley/ui/files/pasted.ts';
 import { UploadList } from '@parley/ui/files/upload-list.tsx';
 import { useUploads } from '@parley/ui/files/uploads.ts';
+import { giveFocus } from '@parley/ui/hooks/kept-focus.ts';
 import { Markdown } from '@parley/ui/text/markdown.tsx';
 import { insertText } from '@parley/ui/typing/insert-text.ts';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
@@ -51,11 +52,16 @@ export function ComposerForm(props: ComposerFormProps) {
   const { uploads, files } = useUploads(UPLOAD_RULES);
   const [problem, say] = useState('');
   const [isPreview, setPreview] = useState(false);
+  const [sent, setSent] = useState(0);
   const form = useRef<HTMLFormElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     if (takesFocus) field.current?.focus();
   }, [takesFocus]);
+  // The pressed button is disabled, as the field is empty again.
+  useEffect(() => {
+    if (sent > 0) giveFocus(field.current);
+  }, [sent]);
 
   // A remembered reply is a reply even before the conversation was read.
   const isCase = isTeam && (conversation?.audience ?? writing.audience) === 'customer';
@@ -102,6 +108,7 @@ export function ComposerForm(props: ComposerFormProps) {
     clear();
     uploads.clear();
     setPreview(false);
+    setSent((count) => count + 1);
   };
   const editLast = () => {
     const own = live?.messages.findLast(
@@ -156,6 +163,7 @@ export function ComposerForm(props: ComposerFormProps) {
           field={field}
           label={words.label}
           placeholder={words.placeholder}
+          {...(audience === null && replyTo === undefined && { shortcut: 'R' })}
           written={writing}
           onWritten={(changed) => {
             change(changed);

@@ -22,7 +22,7 @@ export function Composer(props: ComposerProps) {
   const [isBack, setBack] = useState(false);
   const refusal = refusalOf(standing);
   return (
-    <div class="composer">
+    <div class="composer" data-focus=".message-field, button">
       {replyTo === undefined && (
         <div class="composer-waiting">
           <DraftCards conversationId={conversationId} />

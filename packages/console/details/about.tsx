@@ -1,14 +1,14 @@
 import type { List } from '@parley/protocol/lists.ts';
-import type { Entity, MessagingGroup } from '@parley/protocol/resources/actor.ts';
+import type { Entity } from '@parley/protocol/resources/actor.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import { Button, IconButton } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
-import { useResource } from '@parley/ui/hooks/resource.ts';
 import { fullTimeOf } from '@parley/ui/text/time.ts';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { Pencil } from 'lucide';
 import { useState } from 'preact/hooks';
+import { AssignDialog } from '../inbox/assign-dialog.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
 import { Metadata } from './metadata.tsx';
 import { Picker } from './picker.tsx';
@@ -50,14 +50,18 @@ interface FactProps {
   readonly mayEdit: boolean;
 }
 
-function Title({ conversation: { id, title }, mayEdit }: FactProps) {
+function Title({ conversation: { id, title, audience }, mayEdit }: FactProps) {
+  const isCase = audience === 'customer';
   const { conversations } = useSignedIn().client;
   const [text, setText] = useState<string | null>(null);
   const { isBusy, problem, run } = useAction();
   if (text === null) {
     return (
       <div class="field-line about-title">
-        <p>{title ?? 'Untitled'}</p>
+        <p>
+          {title ?? 'Untitled'}
+          {isCase && <small class="about-public">{CUSTOMERS_SEE}</small>}
+        </p>
         {mayEdit && (
           <IconButton icon={Pencil} label="Change the title" onClick={() => setText(title ?? '')} />
         )}
@@ -72,6 +76,7 @@ function Title({ conversation: { id, title }, mayEdit }: FactProps) {
     <form class="field-line about-title" onSubmit={submit}>
       <input
         aria-label="Title"
+        aria-describedby={isCase ? 'about-public' : undefined}
         // The person has just asked to change it.
         ref={(element) => element?.focus()}
         maxLength={255}
@@ -85,50 +90,33 @@ function Title({ conversation: { id, title }, mayEdit }: FactProps) {
         Save
       </Button>
       <Button onClick={() => setText(null)}>Cancel</Button>
+      {isCase && (
+        <small id="about-public" class="about-public">
+          {CUSTOMERS_SEE}
+        </small>
+      )}
       <Problem text={problem} />
     </form>
   );
 }
 
+const CUSTOMERS_SEE = 'Customers see this title.';
+
 function Assignee({ conversation, mayEdit }: FactProps) {
-  const { client } = useSignedIn();
-  const { id, assignee, assignee_id, participants } = conversation;
-  const { isBusy, problem, run } = useAction();
-  const { value: groups } = useResource('groups', (signal) =>
-    client.fetch<List<MessagingGroup>>('/v1/messaging/groups?limit=100', { signal }),
-  );
-  const users = (participants ?? []).filter(({ type }) => type === 'user');
-  const offered = [
-    ...users.map(({ actor_id, actor }) => ({ id: actor_id ?? '', name: actor?.name ?? '…' })),
-    ...(groups?.data ?? []).map(({ actor_id, name }) => ({ id: actor_id ?? '', name })),
-  ];
-  const isOther = assignee_id && !offered.some((one) => one.id === assignee_id);
+  const [isOpen, setOpen] = useState(false);
+  const { assignee, assignee_id: id } = conversation;
+  const name = id ? (assignee?.name ?? '…') : 'Nobody';
   return (
     <>
       <dt>Assignee</dt>
       <dd>
-        {mayEdit ? (
-          <select
-            aria-label="Assignee"
-            disabled={isBusy}
-            value={assignee_id ?? ''}
-            onChange={(event) => {
-              const { value } = event.currentTarget;
-              void run(() => client.conversations.assign(id, value || null));
-            }}
-          >
-            <option value="">No assignee</option>
-            {isOther && <option value={assignee_id}>{assignee?.name ?? '…'}</option>}
-            {offered.map((one) => (
-              <option key={one.id} value={one.id}>
-                {one.name}
-              </option>
-            ))}
-          </select>
-        ) : (
-          (assignee?.name ?? 'No assignee')
+        <span>{name}</span>
+        {mayEdit && (
+          <Button look="plain" aria-label="Change the assignee" onClick={() => setOpen(true)}>
+            Change
+          </Button>
         )}
-        <Problem text={problem} />
+        {isOpen && <AssignDialog conversation={conversation} onClose={() => setOpen(false)} />}
       </dd>
     </>
   );

@@ -5,9 +5,13 @@ import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useResource } from '@parley/ui/hooks/resource.ts';
+import { fullTimeOf } from '@parley/ui/text/time.ts';
 import { Complained } from '../mail/complained.tsx';
+import { Link } from '../nav/link.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
+import { Card } from './card.tsx';
 import { Metadata } from './metadata.tsx';
+import { PastCases } from './past-cases.tsx';
 import type { Rights } from './rights.ts';
 import { Section } from './section.tsx';
 
@@ -17,19 +21,37 @@ export interface CustomersProps {
 }
 
 /** The customers of a case: their identity, and the application's data about them. */
-export function Customers({ conversation: { id, participants }, rights }: CustomersProps) {
+export function Customers({ conversation: { id, participants, workflow_status }, rights }: CustomersProps) {
   const customers = (participants ?? []).filter(({ type }) => type === 'customer');
   return (
-    <Section title={customers.length === 1 ? 'Customer' : 'Customers'}>
+    <>
+      <Section title={customers.length === 1 ? 'Customer' : 'Customers'}>
+        {customers.map((participant) => (
+          <CustomerFacts
+            key={participant.id}
+            conversationId={id}
+            participant={participant}
+            mayBlock={rights.mayWrite}
+          />
+        ))}
+      </Section>
       {customers.map((participant) => (
-        <CustomerFacts
-          key={participant.id}
-          conversationId={id}
-          participant={participant}
-          mayBlock={rights.mayWrite}
-        />
+        <Card key={participant.id} conversationId={id} participantId={participant.id} />
       ))}
-    </Section>
+      {customers.map(({ id: key, actor, actor_id }) => (
+        <Section
+          key={key}
+          title={customers.length === 1 ? 'Other cases' : `Other cases of ${actor?.name ?? '…'}`}
+        >
+          <PastCases
+            customerId={actor_id ?? ''}
+            except={id}
+            version={workflow_status}
+            none="This is the first case, as far as you may see."
+          />
+        </Section>
+      ))}
+    </>
   );
 }
 
@@ -61,7 +83,15 @@ function CustomerFacts({ conversationId, participant, mayBlock }: CustomerFactsP
   return (
     <dl class="customer">
       <dt>Name</dt>
-      <dd>{customer?.name ?? actor?.name}</dd>
+      <dd>
+        {customer === null ? (
+          actor?.name
+        ) : (
+          <Link to={{ main: { at: 'administration', section: 'customers', id } }}>
+            {customer.name ?? actor?.name ?? 'Nameless'}
+          </Link>
+        )}
+      </dd>
       {address && (
         <>
           <dt>Email</dt>
@@ -69,6 +99,12 @@ function CustomerFacts({ conversationId, participant, mayBlock }: CustomerFactsP
             <a href={`mailto:${address}`}>{address}</a>
           </dd>
           <Complained conversationId={conversationId} address={address} />
+        </>
+      )}
+      {customer !== null && (
+        <>
+          <dt>First seen</dt>
+          <dd>{fullTimeOf(customer.created_at)}</dd>
         </>
       )}
       <Metadata

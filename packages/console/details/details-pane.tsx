@@ -29,10 +29,11 @@ export function DetailsPane({ conversationId }: DetailsPaneProps) {
   const rights = rightsOf(me, conversation);
   couldOwn.current = rights.mayOwn;
   const shown = { conversation, rights };
+  const isCase = conversation.audience === 'customer';
   return (
     <div class="details-pane">
+      {isCase && <Customers {...shown} />}
       <About {...shown} />
-      {conversation.audience === 'customer' && <Customers {...shown} />}
       <Members {...shown} />
       {rights.own !== undefined && <OwnSettings own={rights.own} conversationId={conversationId} />}
       <Pins {...shown} />

@@ -44,10 +44,17 @@ export function Files({ conversationId }: FilesProps) {
   );
 }
 
+const PICTURE_METADATA = { removed: 'place and device removed', kept: 'with place and device' } as const;
+
 function FileRow({ file }: { readonly file: ConversationFile }) {
-  const { kind, filename, size_bytes: size, url, sender, sent_at } = file;
+  const { kind, filename, size_bytes: size, url, sender, sent_at, picture_metadata: place } = file;
   const name = shownName(filename ?? 'A file');
-  const detail = [sender?.name, shortTimeOf(sent_at), size === null ? null : sizeText(size)];
+  const detail = [
+    sender?.name,
+    shortTimeOf(sent_at),
+    size === null ? null : sizeText(size),
+    place && PICTURE_METADATA[place],
+  ];
   return (
     <li>
       <Icon of={kind === 'image' ? Image : File} />

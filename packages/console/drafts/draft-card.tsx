@@ -35,7 +35,12 @@ export function DraftCard({ conversationId, draft }: DraftCardProps) {
   const editor = people.get(draft.edited_by ?? '')?.name;
   const approve = () => run(async () => live?.approve(id));
   return (
-    <article class="draft-card" aria-label={`Reply draft of ${name}`} aria-busy={isGrowing}>
+    <article
+      class="draft-card"
+      data-focus="button:enabled"
+      aria-label={`Reply draft of ${name}`}
+      aria-busy={isGrowing}
+    >
       <header class="draft-card-head">
         <Avatar name={name} url={author?.avatar_url} size={24} />
         <p>
@@ -51,6 +56,7 @@ export function DraftCard({ conversationId, draft }: DraftCardProps) {
           conversationId={conversationId}
           message={draft}
           onSave={(change) => live?.edit(id, change)}
+          onSend={() => live?.approve(id)}
           onEnd={() => setShows('text')}
         />
       ) : (

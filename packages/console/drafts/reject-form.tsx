@@ -2,6 +2,7 @@ import { MESSAGE_LIMITS } from '@parley/protocol/resources/message-limits.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
+import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { TextField } from '@parley/ui/typing/text-field.tsx';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
@@ -32,6 +33,13 @@ export function RejectForm({ onReject, onEnd }: RejectFormProps) {
         value={why}
         onText={setWhy}
         onEnter={() => form.current?.requestSubmit()}
+        onKey={(event) => {
+          if (pressedKey(event) !== 'Escape') return;
+          event.preventDefault();
+          // Escape would also close the pane around it.
+          event.stopPropagation();
+          onEnd();
+        }}
         field={field}
       />
       <Problem text={problem} />

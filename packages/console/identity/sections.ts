@@ -1,9 +1,11 @@
 import type { Section } from '../administration/section.ts';
+import { PROVIDER_TEXTS } from '../administration/texts/people-texts.ts';
 
 /** External issuers of tokens. */
 export const IDENTITY_SECTIONS: readonly Section[] = [
   {
     slug: 'identity-providers',
+    texts: PROVIDER_TEXTS,
     title: 'Identity providers',
     one: 'provider',
     about: 'Issuers whose tokens are accepted, and by which people sign in.',

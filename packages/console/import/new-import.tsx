@@ -1,8 +1,10 @@
 import type { ArchiveFacts, UploadProgress } from '@parley/client';
-import { SchemaForm } from '@parley/ui/form/schema-form.tsx';
 import { shapeOf } from '@parley/ui/form/shape.ts';
 import { useId, useMemo, useRef, useState } from 'preact/hooks';
+import { worded } from '../administration/field-texts.ts';
 import type { NewProps } from '../administration/section.ts';
+import { IMPORT_TEXTS } from '../administration/texts/data-texts.ts';
+import { UnsavedForm } from '../administration/unsaved-form.tsx';
 import { useAdministration } from '../administration/use-administration.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 import { Progress } from './upload-progress.tsx';
@@ -20,12 +22,12 @@ export function NewImport({ onMade }: NewProps) {
   const [problem, setProblem] = useState('');
   const shape = useMemo(() => {
     const { body } = api.operation('create_import')!;
-    const whole = shapeOf(body ?? {}, api.resolve);
+    const whole = worded(shapeOf(body ?? {}, api.resolve), IMPORT_TEXTS);
     if (whole.kind !== 'group') return whole;
     return { ...whole, fields: whole.fields.filter(({ name }) => !OF_THE_FILE.has(name)) };
   }, [api]);
   return (
-    <SchemaForm
+    <UnsavedForm
       shape={shape}
       submitLabel="Upload and start"
       onSubmit={async (body) => {
@@ -63,6 +65,6 @@ export function NewImport({ onMade }: NewProps) {
         )}
       </div>
       {progress && <Progress {...progress} />}
-    </SchemaForm>
+    </UnsavedForm>
   );
 }

@@ -1,4 +1,5 @@
 import { isStatus, type Section } from '../administration/section.ts';
+import { IMPORT_TEXTS } from '../administration/texts/data-texts.ts';
 import { ImportReport } from './import-report.tsx';
 import { NewImport } from './new-import.tsx';
 
@@ -6,6 +7,7 @@ import { NewImport } from './new-import.tsx';
 export const IMPORT_SECTIONS: readonly Section[] = [
   {
     slug: 'imports',
+    texts: IMPORT_TEXTS,
     title: 'Imports',
     one: 'import',
     about: 'Archives of other services, and what became of them.',

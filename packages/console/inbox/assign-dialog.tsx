@@ -12,30 +12,47 @@ import { findPeople } from '../names/people.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
 
 export interface AssignDialogProps {
-  readonly conversation: Conversation;
+  /** The case; null where `onChoose` assigns several. */
+  readonly conversation: Conversation | null;
+  readonly onChoose?: (owner: Choice) => void;
   readonly onClose: () => void;
 }
 
 /** Chooses the owner of a case: a person or a group. */
-export function AssignDialog({ conversation, onClose }: AssignDialogProps) {
-  const { client } = useSignedIn();
+export function AssignDialog({ conversation, onChoose, onClose }: AssignDialogProps) {
+  const { client, me } = useSignedIn();
+  const owner = conversation?.assignee_id ?? null;
+  const own = {
+    id: me.actor.id,
+    type: 'user',
+    name: me.actor.name ?? 'Me',
+    detail: 'You',
+    picture: <Avatar name={me.actor.name ?? ''} url={me.actor.avatar_url} size={24} />,
+  } as const;
   const find = async (words: string): Promise<Choice[]> => {
     const [people, { data: groups }] = await Promise.all([
-      findPeople(client, words, ({ type }) => type === 'user'),
+      findPeople(client, words, ({ type, id }) => type === 'user' && id !== own.id),
       client.fetch<List<MessagingGroup>>('/v1/messaging/groups?limit=100'),
     ]);
-    const fitting = groups.filter(({ name }) => hasWords(name, words));
-    return [...people, ...fitting.map(groupChoice)];
+    const fixed = owner === null ? [own] : [own, NOBODY];
+    const fitting = fixed.filter(({ name, detail }) => hasWords(`${name} ${detail}`, words));
+    const choices = [
+      ...fitting,
+      ...people,
+      ...groups.filter(({ name }) => hasWords(name, words)).map(groupChoice),
+    ];
+    return choices.filter(({ id }) => id !== owner);
   };
   return (
-    <Dialog title="Assign the case" onClose={onClose}>
+    <Dialog title={conversation === null ? 'Assign the cases' : 'Assign the case'} onClose={onClose}>
       <ChoiceField
         label="Person or group"
         autoFocus
         find={find}
         onChoose={(choice) => {
           onClose();
-          assign(client, conversation, choice).catch(notifyFailure);
+          onChoose?.(choice);
+          if (conversation !== null) assign(client, conversation, choice).catch(notifyFailure);
         }}
       />
     </Dialog>
@@ -43,7 +60,12 @@ export function AssignDialog({ conversation, onClose }: AssignDialogProps) {
 }
 
 /** Assigns the case to a person, who then takes part in it, or to a group. */
-async function assign({ conversations }: Client, { id, participants }: Conversation, owner: Choice) {
+export async function assign(
+  { conversations }: Client,
+  { id, participants }: Conversation,
+  owner: Choice,
+): Promise<void> {
+  if (owner === NOBODY) return void (await conversations.assign(id, null));
   const isPerson = 'type' in owner;
   const takesPart = participants?.some(
     ({ actor_id, membership }) => actor_id === owner.id && membership !== 'left' && membership !== 'removed',
@@ -53,6 +75,8 @@ async function assign({ conversations }: Client, { id, participants }: Conversat
   }
   await conversations.assign(id, owner.id);
 }
+
+const NOBODY: Choice = { id: '', name: 'Nobody', detail: 'Unassign' };
 
 function groupChoice({ id, actor_id, name, avatar_url }: MessagingGroup): Choice {
   return {

@@ -1,31 +1,29 @@
 import { useInbox, usePresence } from '@parley/client/react';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
+import { notifyFailure } from '@parley/ui/feedback/notify.ts';
 import { useEvent } from '@parley/ui/hooks/use-event.ts';
-import { Menu, type MenuItem } from '@parley/ui/overlays/menu.tsx';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
+import type { ComponentType } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { nameOf } from '../names/conversation-name.ts';
 import { usePlace } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
-import { AssignDialog } from './assign-dialog.tsx';
+import type { BulkBarProps } from './bulk-bar.tsx';
 import { InboxRow } from './inbox-row.tsx';
 import type { InboxView } from './inbox-view.ts';
+import { queryOf } from './list-filters.ts';
+import { setListed } from './listed.ts';
 import { useNeighbourKeys } from './neighbour-keys.ts';
-import { ACTION_KEYS, type ActionContext, rowActions } from './row-actions.ts';
+import { useActions } from './use-actions.tsx';
 import { useMentioned } from './use-mentioned.ts';
 import { useRowFocus } from './use-row-focus.ts';
-
-interface OpenMenu {
-  readonly anchor: HTMLElement;
-  readonly label: string;
-  readonly items: readonly MenuItem[];
-}
+import { useSelection } from './use-selection.ts';
 
 /** The conversations of a view, by activity, with the actions on each. */
 export function InboxList({ view }: { readonly view: InboxView }) {
-  const { client, me, can } = useSignedIn();
-  const { conversations, hasMore, status, error, live } = useInbox(view.query);
+  const { me } = useSignedIn();
+  const { conversations, hasMore, status, error, live } = useInbox(queryOf(view.query));
   const { main } = usePlace();
   const myId = me.actor.id;
   const openId = main.at === 'conversation' ? main.id : null;
@@ -35,24 +33,17 @@ export function InboxList({ view }: { readonly view: InboxView }) {
     [conversations, myId],
   );
   const { presence } = usePresence(others);
-  const [menu, setMenu] = useState<OpenMenu | null>(null);
-  const [assigning, setAssigning] = useState<Conversation | null>(null);
+  const { actionsOn, showMenu, overlays } = useActions();
   const list = useRef<HTMLUListElement>(null);
   const ids = conversations.map(({ id }) => id);
   const { tabStop, onKeyDown } = useRowFocus(list, ids, openId);
   useNeighbourKeys(ids, openId);
+  useLayoutEffect(() => setListed(ids));
+  const { selected, toggle, set } = useSelection(ids);
+  const Bar = useBulkBar(selected.size > 0);
 
-  const contextOf = (anchor: HTMLElement): ActionContext => ({
-    client,
-    myId,
-    can,
-    isAdmin: me.role?.type === 'admin',
-    onAssign: setAssigning,
-    onTimes: (items, label) => setMenu({ anchor, label, items }),
-  });
   const openMenu = useEvent((conversation: Conversation, anchor: HTMLElement) => {
-    const items = rowActions(conversation, contextOf(anchor));
-    setMenu({ anchor, label: 'Actions', items });
+    showMenu({ anchor, label: 'Actions', items: actionsOn(conversation, anchor) });
   });
   const press = (event: KeyboardEvent) => {
     onKeyDown(event);
@@ -62,9 +53,10 @@ export function InboxList({ view }: { readonly view: InboxView }) {
     if (row === null || conversation === undefined) return;
     const pressed = pressedKey(event);
     if (pressed === 'F10' && event.shiftKey) openMenu(conversation, row);
+    else if (pressed.toLowerCase() === 'x') toggle(conversation.id, event.shiftKey);
+    else if (pressed === 'Escape' && selected.size > 0) set([]);
     else {
-      const name = Object.entries(ACTION_KEYS).find(([, key]) => key === pressed)?.[0];
-      const action = rowActions(conversation, contextOf(row)).find((one) => one.name === name);
+      const action = actionsOn(conversation, row).find(({ detail }) => detail === pressed);
       if (action === undefined) return;
       action.act();
     }
@@ -83,7 +75,13 @@ export function InboxList({ view }: { readonly view: InboxView }) {
     <>
       {conversations.length === 0 && <p class="inbox-list-none">{view.empty}</p>}
       {/* biome's rule is about static elements: the rows in it have the focus. */}
-      <ul ref={list} class="inbox-list" aria-label={view.label} onKeyDown={press}>
+      <ul
+        ref={list}
+        class="inbox-list"
+        data-selecting={selected.size > 0}
+        aria-label={view.label}
+        onKeyDown={press}
+      >
         {conversations.map((conversation) => {
           const { id } = conversation;
           const { otherId } = nameOf(conversation, myId);
@@ -96,24 +94,35 @@ export function InboxList({ view }: { readonly view: InboxView }) {
               isMentioned={mentioned.has(id) && conversation.unread > 0}
               presence={otherId === null ? undefined : presence.get(otherId)}
               isTabStop={id === tabStop}
+              isSelected={selected.has(id)}
+              onSelect={toggle}
               onMenu={openMenu}
             />
           );
         })}
       </ul>
-      {hasMore && <More load={async () => void (await live?.loadMore())} />}
-      {menu !== null && (
-        <Menu
-          key={menu.label}
-          anchor={menu.anchor}
-          label={menu.label}
-          items={menu.items}
-          onClose={() => setMenu(null)}
+      {selected.size > 0 && Bar !== null && (
+        <Bar
+          selected={conversations.filter(({ id }) => selected.has(id))}
+          shown={conversations.length}
+          onAll={() => set(ids)}
+          onKeep={set}
         />
       )}
-      {assigning !== null && <AssignDialog conversation={assigning} onClose={() => setAssigning(null)} />}
+      {hasMore && <More load={async () => void (await live?.loadMore())} />}
+      {overlays}
     </>
   );
+}
+
+/** Returns the bar of actions on several rows, which is loaded when it is first wanted. */
+function useBulkBar(isWanted: boolean): ComponentType<BulkBarProps> | null {
+  const [Bar, setBar] = useState<ComponentType<BulkBarProps> | null>(null);
+  useEffect(() => {
+    if (!isWanted || Bar !== null) return;
+    import('./bulk-bar.tsx').then(({ BulkBar }) => setBar(() => BulkBar), notifyFailure);
+  }, [isWanted, Bar]);
+  return Bar;
 }
 
 /** Loads the next page when it comes near the visible part of the list. */

@@ -1,5 +1,5 @@
 import type { PresenceStatus } from '@parley/protocol/resources/activity.ts';
-import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Conversation, WorkflowStatus } from '@parley/protocol/resources/conversation.ts';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { IconButton } from '@parley/ui/elements/button.tsx';
 import { Icon } from '@parley/ui/elements/icon.tsx';
@@ -9,9 +9,12 @@ import { memo } from 'preact/compat';
 import { nameOf } from '../names/conversation-name.ts';
 import { useActor } from '../names/use-actor.ts';
 import { Link } from '../nav/link.tsx';
+import { whenText } from '../writing/send-times.ts';
 import { LANES } from './inbox-view.ts';
 import { lastMessageOf } from './last-message.ts';
 import { isMuted } from './row-actions.ts';
+import { snoozedText } from './undoable.ts';
+import { Waits } from './waits.tsx';
 
 export interface InboxRowProps {
   readonly conversation: Conversation;
@@ -23,13 +26,24 @@ export interface InboxRowProps {
   readonly presence: PresenceStatus | undefined;
   /** Whether the Tab key leads to it: to one row of the list. */
   readonly isTabStop: boolean;
+  readonly isSelected: boolean;
+  readonly onSelect: (id: string, isRange: boolean) => void;
   readonly onMenu: (conversation: Conversation, anchor: HTMLElement) => void;
 }
 
 /** A conversation in the list. Only its own changes draw it again. */
 export const InboxRow = memo(function InboxRow(props: InboxRowProps) {
-  const { conversation, myId, isOpen, isMentioned, presence, isTabStop, onMenu } = props;
-  const { id, audience, unread, snoozed, workflow_status: lane } = conversation;
+  const { conversation, myId, isOpen, isMentioned, presence, isTabStop, isSelected, onSelect, onMenu } =
+    props;
+  const {
+    id,
+    audience,
+    unread,
+    snoozed,
+    workflow_status: lane,
+    waiting_since: waiting = null,
+  } = conversation;
+  const until = conversation.snoozed_until ? new Date(conversation.snoozed_until) : null;
   const at = conversation.activity_at ?? conversation.created_at;
   const { name, avatarUrl } = nameOf(conversation, myId);
   const muted = isMuted(conversation, myId);
@@ -40,6 +54,7 @@ export const InboxRow = memo(function InboxRow(props: InboxRowProps) {
       data-id={id}
       data-open={isOpen}
       data-unread={unread > 0}
+      data-selected={isSelected}
       onContextMenu={(event) => {
         event.preventDefault();
         openMenu(event.currentTarget);
@@ -58,7 +73,7 @@ export const InboxRow = memo(function InboxRow(props: InboxRowProps) {
             {name}
           </span>
           {muted && <Mark icon={BellOff} label="Muted" />}
-          {snoozed && <Mark icon={AlarmClock} label="Snoozed" />}
+          {snoozed && <Mark icon={AlarmClock} label={snoozedText(until)} />}
         </span>
         <time class="inbox-row-time" dateTime={at} title={fullTimeOf(at)}>
           {shortTimeOf(at)}
@@ -76,13 +91,24 @@ export const InboxRow = memo(function InboxRow(props: InboxRowProps) {
               <span class="hidden-visually">{unread} unread</span>
             </span>
           )}
-          {lane !== null && unread === 0 && (
-            <span class="inbox-row-lane" data-lane={lane}>
-              {LANES[lane]}
+          {snoozed && until !== null && <span class="inbox-row-until">until {whenText(until)}</span>}
+          {waiting !== null && <Waits since={waiting} />}
+          {lane !== null && waiting === null && unread === 0 && !snoozed && (
+            <span class="inbox-row-lane" data-lane={lane} title={LANES[lane]}>
+              {SHORT_LANES[lane] ?? LANES[lane]}
             </span>
           )}
         </span>
       </Link>
+      <input
+        type="checkbox"
+        class="inbox-row-select"
+        aria-label={`Select ${name}`}
+        aria-keyshortcuts="x"
+        tabIndex={-1}
+        checked={isSelected}
+        onClick={(event) => onSelect(id, event.shiftKey)}
+      />
       <IconButton
         icon={Ellipsis}
         label={`Actions on ${name}`}
@@ -125,3 +151,9 @@ function Mark({ icon, label }: { readonly icon: typeof AtSign; readonly label: s
 }
 
 const MOST_SHOWN = 99;
+
+/** Lanes whose names leave no place for the message. */
+const SHORT_LANES: Readonly<Partial<Record<WorkflowStatus, string>>> = {
+  waiting_internal: 'With the team',
+  waiting_external: 'Answered',
+};

@@ -1,12 +1,13 @@
-import type { InboxQuery } from '@parley/client';
 import type { WorkflowStatus } from '@parley/protocol/resources/conversation.ts';
+import type { ViewFilters } from '@parley/protocol/resources/conversation-view.ts';
 import type { InboxSummary } from '@parley/protocol/resources/inbox.ts';
+import { textOf, UNFILTERED } from './list-filters.ts';
 
 /** A part of the inbox that the list can show. */
 export interface InboxView {
   readonly id: string;
   readonly label: string;
-  readonly query: InboxQuery;
+  readonly query: ViewFilters;
   /** The text of an empty list. */
   readonly empty: string;
   readonly kind: 'state' | 'type' | 'lane';
@@ -26,12 +27,18 @@ export const LANES: Readonly<Record<WorkflowStatus, string>> = {
 
 /** All views; the first one is shown at first. */
 export const VIEWS: readonly InboxView[] = [
-  { id: 'all', label: 'All', kind: 'state', query: {}, empty: 'There are no conversations yet.' },
+  {
+    id: 'all',
+    label: 'All',
+    kind: 'state',
+    query: UNFILTERED,
+    empty: 'There are no conversations yet.',
+  },
   {
     id: 'unread',
     label: 'Unread',
     kind: 'state',
-    query: { filter: 'unread' },
+    query: { filter: ['unread'] },
     empty: 'Everything is read.',
     count: ({ unread }) => unread,
   },
@@ -39,7 +46,7 @@ export const VIEWS: readonly InboxView[] = [
     id: 'mine',
     label: 'Mine',
     kind: 'state',
-    query: { filter: 'mine' },
+    query: { filter: ['mine'] },
     empty: 'No open case is assigned to you.',
     count: ({ mine }) => mine,
   },
@@ -47,15 +54,22 @@ export const VIEWS: readonly InboxView[] = [
     id: 'unassigned',
     label: 'Unassigned',
     kind: 'state',
-    query: { filter: 'unassigned' },
+    query: { filter: ['unassigned'] },
     empty: 'Each open case has an owner.',
     count: ({ unassigned }) => unassigned,
+  },
+  {
+    id: 'waiting',
+    label: 'Longest waiting',
+    kind: 'state',
+    query: { order: 'waiting' },
+    empty: 'No customer waits for an answer.',
   },
   {
     id: 'snoozed',
     label: 'Snoozed',
     kind: 'state',
-    query: { filter: 'snoozed' },
+    query: { filter: ['snoozed'] },
     empty: 'Nothing is snoozed.',
     count: ({ snoozed }) => snoozed,
   },
@@ -63,14 +77,14 @@ export const VIEWS: readonly InboxView[] = [
     id: 'archived',
     label: 'Archived',
     kind: 'state',
-    query: { status: 'archived' },
+    query: { status: ['archived'] },
     empty: 'Nothing is archived.',
   },
   {
     id: 'hidden',
     label: 'Hidden',
     kind: 'state',
-    query: { status: 'hidden' },
+    query: { status: ['hidden'] },
     empty: 'Nothing is hidden.',
   },
   {
@@ -99,14 +113,15 @@ export const VIEWS: readonly InboxView[] = [
       id: lane,
       label,
       kind: 'lane',
-      query: { workflow_status: lane },
+      query: { workflow_status: [lane] },
       empty: 'There are no cases in this lane.',
       count: ({ lanes }) => lanes[lane],
     }),
   ),
 ];
 
-/** Returns the view with this id, else the first one. */
-export function viewOf(id: string | null): InboxView {
-  return VIEWS.find((view) => view.id === id) ?? VIEWS[0]!;
+/** Returns the view with these filters; undefined where they are combined. */
+export function viewOf(filters: ViewFilters): InboxView | undefined {
+  const text = textOf(filters);
+  return VIEWS.find(({ query }) => textOf(query) === text);
 }

@@ -1,20 +1,54 @@
 import { useInbox } from '@parley/client/react';
-import { MenuButton } from '@parley/ui/overlays/menu.tsx';
+import type { ViewFilters } from '@parley/protocol/resources/conversation-view.ts';
+import { notifyFailure } from '@parley/ui/feedback/notify.ts';
+import { MenuButton, type MenuItem } from '@parley/ui/overlays/menu.tsx';
 import { ChevronDown } from 'lucide';
+import type { ComponentType } from 'preact';
+import { useState } from 'preact/hooks';
 import { useSignedIn } from '../session/session-context.tsx';
+import type { FilterDialogProps } from './filter-dialog.tsx';
 import { InboxList } from './inbox-list.tsx';
 import { type InboxView, VIEWS, viewOf } from './inbox-view.ts';
-import { useKept } from './kept.ts';
+import { textOf, useListFilters } from './list-filters.ts';
+import { useViews } from './use-views.ts';
 
-/** The list of conversations, and the choice of its view. */
+/** The list of conversations, and the choice of its filters. */
 export function Inbox() {
   const { can } = useSignedIn();
-  const [kept, keep] = useKept('inbox-view');
+  const [filters, choose] = useListFilters();
+  const [hasViews, wantViews] = useState(false);
+  const [Dialog, setDialog] = useState<ComponentType<FilterDialogProps> | null>(null);
+  const [isFiltering, setFiltering] = useState(false);
   const { summary } = useInbox({ pageSize: 1, include: [] });
-  const view = viewOf(kept);
+  const text = textOf(filters);
+  const view = viewOf(filters);
+  const { views, save, remove } = useViews(hasViews || (view === undefined && can('messaging:read')));
+  const saved = views.find((one) => textOf(one.filters) === text);
+  const label = saved?.name ?? view?.label ?? 'Filtered';
   const countOf = ({ count }: InboxView) => (summary === null ? 0 : (count?.(summary) ?? 0));
-  const isQuick = QUICK.has(view.id);
+  const isQuick = view !== undefined && QUICK.has(view.id);
   const more = VIEWS.filter(({ id }) => !QUICK.has(id));
+  const filter = async () => {
+    const { FilterDialog } = await import('./filter-dialog.tsx');
+    setDialog(() => FilterDialog);
+    setFiltering(true);
+  };
+  const items: MenuItem[] = [
+    { label: 'Filter and sort…', act: () => void filter().catch(notifyFailure) },
+    ...views.map((one, index) => ({
+      label: one.name,
+      isChosen: one === saved,
+      beginsGroup: index === 0,
+      act: () => choose(one.filters),
+    })),
+    ...more.map((one, index) => ({
+      label: one.label,
+      isChosen: one === view && saved === undefined,
+      detail: countOf(one) > 0 ? String(countOf(one)) : undefined,
+      beginsGroup: index === 0 || more[index - 1]!.kind !== one.kind,
+      act: () => choose(one.query),
+    })),
+  ];
   return (
     <section class="inbox" aria-label="Conversations">
       <div class="inbox-views">
@@ -23,8 +57,8 @@ export function Inbox() {
             key={one.id}
             type="button"
             class="inbox-view"
-            aria-pressed={one.id === view.id}
-            onClick={() => keep(one.id)}
+            aria-pressed={one.id === view?.id}
+            onClick={() => choose(one.query)}
           >
             {one.label}
             {countOf(one) > 0 && <span class="inbox-view-count">{countOf(one)}</span>}
@@ -32,25 +66,34 @@ export function Inbox() {
         ))}
         <MenuButton
           icon={ChevronDown}
-          label={isQuick ? 'More views' : `View: ${view.label}`}
+          label={isQuick ? 'More views' : `View: ${label}`}
           class={isQuick ? 'inbox-view' : 'inbox-view inbox-view-chosen'}
-          items={more.map((one, index) => ({
-            label: one.label,
-            isChosen: one.id === view.id,
-            detail: countOf(one) > 0 ? String(countOf(one)) : undefined,
-            beginsGroup: index > 0 && more[index - 1]!.kind !== one.kind,
-            act: () => keep(one.id),
-          }))}
+          items={items}
+          onOpen={() => wantViews(true)}
         >
-          {isQuick ? 'More' : view.label}
+          <span class="one-line">{isQuick ? 'More' : label}</span>
         </MenuButton>
       </div>
       <div class="inbox-scroll">
-        <InboxList key={view.id} view={view} />
+        <InboxList key={text} view={view ?? combined(label, filters)} />
       </div>
       {!can('messaging:read') && <p class="inbox-list-none">You may not read conversations.</p>}
+      {isFiltering && Dialog !== null && (
+        <Dialog
+          filters={filters}
+          {...(saved !== undefined && { saved })}
+          onChoose={choose}
+          onSave={save}
+          onRemove={remove}
+          onClose={() => setFiltering(false)}
+        />
+      )}
     </section>
   );
+}
+
+function combined(label: string, query: ViewFilters): InboxView {
+  return { id: 'combined', label, kind: 'state', query, empty: 'No conversation has all of these filters.' };
 }
 
 /** Views that are one click away. */

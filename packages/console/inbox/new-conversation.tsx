@@ -164,6 +164,7 @@ function CaseForm({ create }: FormProps) {
       <label>
         Subject
         <input value={title} maxLength={200} onInput={(event) => setTitle(event.currentTarget.value)} />
+        <small>The customer sees it.</small>
       </label>
       <label>
         Name of the customer

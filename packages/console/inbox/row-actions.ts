@@ -14,6 +14,7 @@ import {
   CircleCheck,
   Eye,
   EyeOff,
+  Hourglass,
   Mail,
   RotateCcw,
   UserPlus,
@@ -21,6 +22,7 @@ import {
   UserRoundX,
 } from 'lucide';
 import { laterTimes } from './later.ts';
+import { archive, moveCase, snoozeUntil } from './undoable.ts';
 
 /** The context of the actions on a conversation. */
 export interface ActionContext {
@@ -34,10 +36,17 @@ export interface ActionContext {
   readonly onAssign: (conversation: Conversation) => void;
 }
 
-/** The keys of actions on a conversation in the list, by action. */
-export const ACTION_KEYS = { read: 'u', mute: 'm', snooze: 's', archive: 'e', assign: 'a' } as const;
+/** The keys of actions on a conversation, by action. A case is resolved, anything else archived. */
+export const ACTION_KEYS = {
+  read: 'u',
+  mute: 'm',
+  snooze: 's',
+  archive: 'e',
+  resolve: 'e',
+  assign: 'a',
+} as const;
 
-type ActionName = keyof typeof ACTION_KEYS | 'hide' | 'unassign' | 'take' | 'resolve';
+type ActionName = keyof typeof ACTION_KEYS | 'hide' | 'unassign' | 'take' | 'lane';
 
 /** An action on a conversation, as an item of a menu. */
 export interface RowAction extends MenuItem {
@@ -55,7 +64,7 @@ export function rowActions(conversation: Conversation, context: ActionContext): 
 }
 
 /** Returns the caller's participant; undefined where it only sees the conversation. */
-function ownParticipant({ participants }: Conversation, myId: string): Participant | undefined {
+export function ownParticipant({ participants }: Conversation, myId: string): Participant | undefined {
   return participants?.find(
     ({ actor_id, membership }) => actor_id === myId && (membership === 'active' || membership === 'hidden'),
   );
@@ -120,9 +129,7 @@ function ownActions(conversation: Conversation, context: ActionContext): RowActi
           detail: snooze,
           act: () =>
             onTimes(
-              timeItems('Until the next message', (until) =>
-                run(conversations.snooze(id, until ?? undefined)),
-              ),
+              timeItems('Until the next message', (until) => void snoozeUntil(client, conversation, until)),
               'Snooze',
             ),
         },
@@ -136,6 +143,12 @@ function ownActions(conversation: Conversation, context: ActionContext): RowActi
         },
   ];
 }
+
+/** The lanes that no other action leads to. */
+const BY_HAND = [
+  ['waiting_internal', 'Move to “Waiting for the team”'],
+  ['waiting_external', 'Move to “Waiting for the customer”'],
+] as const;
 
 function caseActions(conversation: Conversation, context: ActionContext): RowAction[] {
   const { id, audience, assignee_id: assignee = null, workflow_status: lane } = conversation;
@@ -157,39 +170,54 @@ function caseActions(conversation: Conversation, context: ActionContext): RowAct
     ...(assignee === null
       ? []
       : [{ name: 'unassign', label: 'Unassign', icon: UserRoundX, act: assign(null) } as const]),
+    ...BY_HAND.filter(([to]) => to !== lane).map(
+      ([to, label]): RowAction => ({
+        name: 'lane',
+        label,
+        icon: Hourglass,
+        act: () => run(conversations.moveTo(id, to)),
+      }),
+    ),
     lane === 'resolved'
       ? {
           name: 'resolve',
           label: 'Reopen',
           icon: RotateCcw,
-          act: () => run(conversations.moveTo(id, 'open')),
+          detail: ACTION_KEYS.resolve,
+          act: () => void moveCase(client, conversation, 'open'),
         }
       : {
           name: 'resolve',
           label: 'Resolve',
           icon: CircleCheck,
-          act: () => run(conversations.moveTo(id, 'resolved')),
+          detail: ACTION_KEYS.resolve,
+          act: () => void moveCase(client, conversation, 'resolved'),
         },
   ];
   return actions.map((action, index) => ({ ...action, beginsGroup: index === 0 }));
 }
 
 function sharedActions(conversation: Conversation, context: ActionContext): RowAction[] {
-  const { id, status, type } = conversation;
+  const { id, status, type, audience } = conversation;
   const role = ownParticipant(conversation, context.myId)?.role;
   const isManager = context.isAdmin || role === 'owner' || role === 'admin';
   if (type === 'system' || !mayChange(conversation, context)) return [];
   if (type !== 'direct_message' && !isManager) return [];
   const { conversations } = context.client;
-  const base = { name: 'archive', detail: ACTION_KEYS.archive, beginsGroup: true } as const;
+  const isCase = audience === 'customer';
+  const base = {
+    name: 'archive',
+    ...(!isCase && { detail: ACTION_KEYS.archive }),
+    beginsGroup: true,
+  } as const;
   return [
     status === 'archived'
       ? { ...base, label: 'Unarchive', icon: ArchiveRestore, act: () => run(conversations.unarchive(id)) }
-      : { ...base, label: 'Archive', icon: Archive, act: () => run(conversations.archive(id)) },
+      : { ...base, label: 'Archive', icon: Archive, act: () => void archive(context.client, conversation) },
   ];
 }
 
-function mayChange(conversation: Conversation, { myId, isAdmin, can }: ActionContext): boolean {
+export function mayChange(conversation: Conversation, { myId, isAdmin, can }: ActionContext): boolean {
   const role = ownParticipant(conversation, myId)?.role;
   return can('messaging:update') && (isAdmin || (role !== undefined && role !== 'viewer'));
 }
@@ -205,7 +233,7 @@ function timeItems(open: string, act: (until: Date | null) => void): MenuItem[] 
   ];
 }
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: '2-digit', minute: '2-digit' });
+const CLOCK = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric', minute: '2-digit' });
 
 function run(change: Promise<object>): void {
   change.catch(notifyFailure);

@@ -38,9 +38,16 @@ export function useRowFocus(
       document.removeEventListener('pointerdown', moved);
     };
   }, [list]);
-  // A row that changes its place leaves the document for a moment, and loses the focus.
+  const before = useRef(ids);
+  // A row that changes its place leaves the document for a moment, and loses the focus. The row
+  // that follows takes the place of one that has left the list.
   useLayoutEffect(() => {
-    if (held.current !== null && document.activeElement === document.body) focusRow(list, held.current);
+    const id = held.current;
+    const at = id === null || ids.includes(id) ? -1 : before.current.indexOf(id);
+    before.current = ids;
+    if (id === null || document.activeElement !== document.body) return;
+    const next = at === -1 ? id : ids[Math.min(at, ids.length - 1)];
+    if (next !== undefined) focusRow(list, next);
   });
 
   const onKeyDown = (event: KeyboardEvent) => {

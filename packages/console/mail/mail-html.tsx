@@ -1,6 +1,7 @@
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { hasRemotePictures, withPictures } from './mail-pictures.ts';
+import { hasTable } from './mail-table.ts';
 
 export interface MailHtmlProps {
   /** As the server has sanitized it. */
@@ -10,11 +11,11 @@ export interface MailHtmlProps {
 }
 
 /**
- * The HTML of a mail behind a button, in a frame of another origin (src/edge/console/mail-frame.ts).
+ * The HTML of a mail behind a button, open where it has a table of data, in a frame of another origin (src/edge/console/mail-frame.ts).
  * Pictures of other hosts are loaded when the person asks for them.
  */
 export function MailHtml({ html, files }: MailHtmlProps) {
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useState(() => hasTable(html));
   const [isLoading, setLoading] = useState(false);
   return (
     <>

@@ -1,4 +1,4 @@
-import type { SentMessage, TimelineMessage } from '@parley/client';
+import type { SentMessage } from '@parley/client';
 import { useConversation } from '@parley/client/react';
 import type { Email, EmailRecipient } from '@parley/protocol/resources/email.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
@@ -8,6 +8,7 @@ import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useResource } from '@parley/ui/hooks/resource.ts';
 import { useSeen } from '@parley/ui/hooks/seen.ts';
 import { Mail } from 'lucide';
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { useSignedIn } from '../session/session-context.tsx';
 import { MailHtml } from './mail-html.tsx';
@@ -16,10 +17,15 @@ import { bareSubject, MAIL_WORDS, mailToneOf, whyOf } from './mail-words.ts';
 export interface MailPartsProps {
   readonly message: SentMessage;
   readonly conversationId: string;
+  /** The text and the files of the message. */
+  readonly children: ComponentChildren;
 }
 
-/** The mail that carries a message: its subject where it changes, its ways, its quotes. */
-export function MailParts({ message, conversationId }: MailPartsProps) {
+/**
+ * A message with the mail that carries it: above the text its subject where it changes, and its
+ * ways; below, what became of it, and what the text leaves out.
+ */
+export function MailParts({ message, conversationId, children }: MailPartsProps) {
   const { client } = useSignedIn();
   const [box, isSeen] = useSeen<HTMLDivElement>();
   const { id, email_status: status } = message;
@@ -29,61 +35,77 @@ export function MailParts({ message, conversationId }: MailPartsProps) {
     (signal) => client.fetch<Email>(`/v1/messaging/messages/${id}/email`, { signal }),
     { version: status },
   );
-  const subject = useNewSubject(conversationId, id, mail?.subject ?? message.subject);
+  const before = useMailBefore(conversationId, id);
+  const subject = newSubject(before, mail?.subject ?? message.subject);
   return (
     <div ref={box} class="mail-parts">
-      {subject !== null && <p class="mail-subject">{subject}</p>}
-      {mail !== null && <Ways mail={mail} />}
-      {status && <Delivery status={status} mail={mail} message={message} onChange={set} />}
-      {mail !== null && mail.html !== null && (
-        <MailHtml html={mail.html} files={(message.attachments ?? []).map(({ url }) => url)} />
-      )}
-      {mail !== null && <Omitted text={mail.omitted_text ?? ''} />}
-      {mail?.source_url && (
-        <a class="mail-source" href={mail.source_url} target="_blank" rel="noopener nofollow ugc">
-          The mail as it came
-        </a>
-      )}
+      <div class="mail-head">
+        {subject !== null && <p class="mail-subject">{subject}</p>}
+        {mail !== null && <Ways mail={mail} isSame={before !== undefined && hasSameWays(before, message)} />}
+      </div>
+      {children}
+      <div class="mail-foot">
+        {status && <Delivery status={status} mail={mail} message={message} onChange={set} />}
+        {mail !== null && mail.html !== null && (
+          <MailHtml html={mail.html} files={(message.attachments ?? []).map(({ url }) => url)} />
+        )}
+        {mail !== null && <Omitted text={mail.omitted_text ?? ''} />}
+        {mail?.source_url && (
+          <a class="mail-source" href={mail.source_url} target="_blank" rel="noopener nofollow ugc">
+            The mail as it came
+          </a>
+        )}
+      </div>
     </div>
   );
 }
 
-/** Returns the subject if the previous mail had another, and null if it is the same. */
-function useNewSubject(conversationId: string, id: string, subject: string | null): string | null {
+/** Returns the message of the mail before this one in the conversation; undefined if none is loaded. */
+function useMailBefore(conversationId: string, id: string): SentMessage | undefined {
   const { messages } = useConversation(conversationId);
-  if (subject === null) return null;
-  const before = lastSubject(messages, id);
-  return before !== null && bareSubject(before) === bareSubject(subject) ? null : subject;
+  const at = messages.findIndex((message) => message.id === id);
+  return messages
+    .slice(0, Math.max(0, at))
+    .findLast((message): message is SentMessage => message.delivery === 'sent' && isMail(message));
 }
 
-function lastSubject(messages: readonly TimelineMessage[], id: string): string | null {
-  const sent = messages.filter((message) => message.delivery === 'sent');
-  const before = sent.slice(
-    0,
-    Math.max(
-      0,
-      sent.findIndex((message) => message.id === id),
-    ),
-  );
-  return before.findLast(({ subject }) => subject !== null)?.subject ?? null;
+/** Returns whether a mail carries the message. */
+export function isMail({ channel, kind }: Pick<SentMessage, 'channel' | 'kind'>): boolean {
+  return channel === 'email' || kind === 'email';
 }
 
-function Ways({
-  mail: { direction, purpose, automatic, from_name, from_address, recipients, verdict, reason, protection },
-}: {
+/** Returns the subject if the mail before had another, and null if it is the same. */
+function newSubject(before: SentMessage | undefined, subject: string | null): string | null {
+  const known = before?.subject ?? null;
+  if (subject === null || known === null) return subject;
+  return bareSubject(known) === bareSubject(subject) ? null : subject;
+}
+
+/** Returns whether the mail before had the same sender and the same copies. */
+function hasSameWays(before: SentMessage, { sender_id, kind, cc }: SentMessage): boolean {
+  return before.sender_id === sender_id && before.kind === kind && String(before.cc) === String(cc);
+}
+
+interface WaysProps {
   readonly mail: Email;
-}) {
-  const of = (kind: EmailRecipient['kind']) =>
-    recipients.filter((one) => one.kind === kind).map(({ address }) => address);
-  const from = [from_name, from_address && `<${from_address}>`].filter(Boolean).join(' ');
-  const copies = of('cc');
+  /** Whether the addresses are those of the mail before: they are folded then. */
+  readonly isSame: boolean;
+}
+
+function Ways({ mail, isSame }: WaysProps) {
+  const { direction, purpose, automatic, verdict, reason, protection } = mail;
   return (
-    <p class="mail-ways">
-      <span>
-        <Icon of={Mail} size={14} /> From {from}
-      </span>
-      {of('to').length > 0 && <span>to {of('to').join(', ')}</span>}
-      {copies.length > 0 && <span>copy to {copies.join(', ')}</span>}
+    <div class="mail-ways">
+      {isSame ? (
+        <details>
+          <summary>
+            <Icon of={Mail} size={14} /> Same addresses as before
+          </summary>
+          <Addresses mail={mail} />
+        </details>
+      ) : (
+        <Addresses mail={mail} />
+      )}
       {purpose === 'message' && automatic && (
         <span class="mail-automatic">Automatic: a machine may have written it</span>
       )}
@@ -94,7 +116,23 @@ function Ways({
         <strong class="mail-forged">The sender may be forged.</strong>
       )}
       {protection === 'signed' && <span>Signed; the signature was not checked.</span>}
-    </p>
+    </div>
+  );
+}
+
+function Addresses({ mail: { from_name, from_address, recipients } }: { readonly mail: Email }) {
+  const of = (kind: EmailRecipient['kind']) =>
+    recipients.filter((one) => one.kind === kind).map(({ address }) => address);
+  const from = [from_name, from_address && `<${from_address}>`].filter(Boolean).join(' ');
+  const copies = of('cc');
+  return (
+    <>
+      <span>
+        <Icon of={Mail} size={14} /> From {from}
+      </span>{' '}
+      {of('to').length > 0 && <span>to {of('to').join(', ')}</span>}{' '}
+      {copies.length > 0 && <span>copy to {copies.join(', ')}</span>}
+    </>
   );
 }
 

@@ -1,4 +1,5 @@
 import type { SentMessage } from '@parley/client';
+import { usualEmoji } from '@parley/ui/choices/picked-emoji.ts';
 import { IconButton } from '@parley/ui/elements/button.tsx';
 import { notify, notifyFailure } from '@parley/ui/feedback/notify.ts';
 import { MenuButton } from '@parley/ui/overlays/menu.tsx';
@@ -21,6 +22,9 @@ import { messageRights } from './message-rights.ts';
 
 /** The parts of a row that may be open beside the message itself. */
 export type RowMode = 'reacting' | 'editing' | 'forwarding' | 'deleting';
+
+/** The key of reacting. */
+const REACT = '+';
 
 /** A person's action on a message. */
 export interface MessageAction {
@@ -48,17 +52,17 @@ export function actionsOf({ message, context, isInThread, onMode }: ActionsInput
   const { id } = message;
   const isPinned = pinnedIds.has(id);
   const all: [boolean, MessageAction][] = [
-    [may.react, { ...act('React', SmilePlus, '+', () => onMode('reacting')), isInBar: true }],
+    [may.react, { ...act('React', SmilePlus, REACT, () => onMode('reacting')), isInBar: true }],
     [
       may.reply && !isInThread,
       {
-        ...act('Reply in thread', MessageSquareReply, 'r', () =>
+        ...act('Reply in thread', MessageSquareReply, 't', () =>
           showPane({ shows: 'thread', id: message.reply_to_id ?? id }),
         ),
         isInBar: true,
       },
     ],
-    [may.edit, { ...act('Edit', Pencil, 'e', () => onMode('editing')), isInBar: true }],
+    [may.edit, { ...act('Edit', Pencil, 'w', () => onMode('editing')), isInBar: true }],
     [
       may.pin,
       act(isPinned ? 'Unpin' : 'Pin', isPinned ? PinOff : Pin, 'p', () =>
@@ -95,13 +99,27 @@ async function copyLink(conversationId: string, message: string): Promise<void> 
 export interface MessageActionsProps {
   readonly actions: readonly MessageAction[];
   readonly onMenu: (isOpen: boolean) => void;
+  readonly onReact: (emoji: string) => void;
 }
 
 /** The floating buttons of a row: some actions, and a menu of the rest. */
-export function MessageActions({ actions, onMenu }: MessageActionsProps) {
+export function MessageActions({ actions, onMenu, onReact }: MessageActionsProps) {
   const inMenu = actions.filter(({ isInBar }) => !isInBar);
   return (
     <div class="message-actions" role="toolbar" aria-label="Actions">
+      {actions.some(({ key }) => key === REACT) &&
+        usualEmoji().map((emoji) => (
+          <button
+            key={emoji}
+            type="button"
+            class="icon-button message-actions-emoji"
+            aria-label={`React with ${emoji}`}
+            title={`React with ${emoji}`}
+            onClick={() => onReact(emoji)}
+          >
+            {emoji}
+          </button>
+        ))}
       {actions
         .filter(({ isInBar }) => isInBar)
         .map(({ label, icon, key, act }) => (

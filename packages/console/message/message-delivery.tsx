@@ -1,4 +1,6 @@
 import type { TimelineMessage } from '@parley/client';
+import { useConnection } from '@parley/client/react';
+import { isSessionOver } from '../session/session.ts';
 import { useMessageContext } from './message-context.tsx';
 
 /** Says that a message is being sent, or why it was not. */
@@ -6,7 +8,7 @@ export function MessageDelivery({ message }: { readonly message: TimelineMessage
   const { live } = useMessageContext();
   if (message.delivery === 'sent') return null;
   const { key, error } = message;
-  if (message.delivery === 'pending') return <p class="message-pending">Sending…</p>;
+  if (message.delivery === 'pending') return <Pending />;
   return (
     <p class="message-failed" role="alert">
       Not sent: {error?.message ?? 'the server refused it.'}{' '}
@@ -18,4 +20,9 @@ export function MessageDelivery({ message }: { readonly message: TimelineMessage
       </button>
     </p>
   );
+}
+
+function Pending() {
+  const { error } = useConnection();
+  return <p class="message-pending">{isSessionOver(error) ? 'Waits for your sign-in.' : 'Sending…'}</p>;
 }

@@ -1,17 +1,29 @@
 import type { TimelineMessage } from '@parley/client';
-import { MailParts } from '../mail/mail-parts.tsx';
+import type { ComponentChildren } from 'preact';
+import { isMail, MailParts } from '../mail/mail-parts.tsx';
 import { RunParts } from '../runs/run-parts.tsx';
 import { useMessageContext } from './message-context.tsx';
 
-/** The parts below a message: the mail that carries it, and the run that wrote it. */
-export function MessageParts({ message }: { readonly message: TimelineMessage }) {
+export interface MessagePartsProps {
+  readonly message: TimelineMessage;
+  /** The text and the files of the message. */
+  readonly children: ComponentChildren;
+}
+
+/** The content of a message, with the mail that carries it and the run that wrote it. */
+export function MessageParts({ message, children }: MessagePartsProps) {
   const { conversationId } = useMessageContext();
-  if (message.delivery !== 'sent' || message.deleted_at !== null) return null;
-  const { agent_run_id: runId, channel, kind } = message;
-  const isMail = channel === 'email' || kind === 'email';
+  if (message.delivery !== 'sent' || message.deleted_at !== null) return <>{children}</>;
+  const { agent_run_id: runId } = message;
   return (
     <>
-      {isMail && <MailParts message={message} conversationId={conversationId} />}
+      {isMail(message) ? (
+        <MailParts message={message} conversationId={conversationId}>
+          {children}
+        </MailParts>
+      ) : (
+        children
+      )}
       {runId && <RunParts message={message} runId={runId} conversationId={conversationId} />}
     </>
   );

@@ -1,11 +1,14 @@
 import type { TimelineMessage } from '@parley/client';
 import { previewOf } from '@parley/markdown/message-text.ts';
+import type { StatedEvent } from '@parley/protocol/resources/chat-message.ts';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { Boundary } from '@parley/ui/feedback/boundary.tsx';
+import { notifyFailure } from '@parley/ui/feedback/notify.ts';
 import { fullTimeOf, timeOf } from '@parley/ui/text/time.ts';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { memo } from 'preact/compat';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { useActor } from '../names/use-actor.ts';
 import { INCOMPLETE_WORDS } from '../runs/incomplete-words.ts';
 import { MessageEdit } from '../writing/message-edit.tsx';
 import { actionsOf, MessageActions, type RowMode } from './message-actions.tsx';
@@ -120,25 +123,32 @@ function Row(props: MessageRowProps) {
       <div class="message-main">
         {!continues && <MessageHead message={message} look={look} name={name} author={author} />}
         {!isInThread && <MessageQuote message={message} />}
-        {mode === 'editing' && isSent ? (
-          <MessageEdit
-            conversationId={conversationId}
-            message={message}
-            onEnd={done}
-            onSave={(change) => live?.edit(message.id, change)}
-          />
-        ) : (
-          <MessageBody message={message} />
-        )}
-        <MessageAttachments message={message} />
-        <MessageParts message={message} />
+        <MessageParts message={message}>
+          {mode === 'editing' && isSent ? (
+            <MessageEdit
+              conversationId={conversationId}
+              message={message}
+              onEnd={done}
+              onSave={(change) => live?.edit(message.id, change)}
+            />
+          ) : (
+            <MessageBody message={message} />
+          )}
+          <MessageAttachments message={message} />
+        </MessageParts>
         <Marks message={message} isPinned={isThere && pinnedIds.has(message.id)} />
         {isThere && <MessageReactions message={message} />}
         {isThere && !isInThread && <MessageThread message={message} />}
         <MessageDelivery message={message} />
-        <ReadBy readers={readers} />
       </div>
-      {hasActions && <MessageActions actions={actions()} onMenu={setMenuOpen} />}
+      <ReadBy readers={readers} />
+      {hasActions && (
+        <MessageActions
+          actions={actions()}
+          onMenu={setMenuOpen}
+          onReact={(emoji) => void live?.react(message.id, emoji).catch(notifyFailure)}
+        />
+      )}
       {isThere && mode !== null && <RowDialogs mode={mode} message={message} row={row} onDone={done} />}
     </article>
   );
@@ -147,6 +157,7 @@ function Row(props: MessageRowProps) {
 /** A message of the service: a sentence, or an alert. */
 function ServiceRow({ message, isInTabOrder = true, isFound = false }: MessageRowProps) {
   const isAlert = message.id !== null && message.kind === 'alert';
+  const text = useEventText(message) ?? message.body;
   return (
     <article
       class={`message message-service ${isAlert ? 'message-alert' : ''} ${isFound ? 'message-found' : ''}`}
@@ -154,7 +165,7 @@ function ServiceRow({ message, isInTabOrder = true, isFound = false }: MessageRo
       tabIndex={isInTabOrder ? 0 : -1}
     >
       <p>
-        {message.body}{' '}
+        {text}{' '}
         <time class="message-time" title={fullTimeOf(message.created_at)}>
           {timeOf(message.created_at)}
         </time>
@@ -163,15 +174,30 @@ function ServiceRow({ message, isInTabOrder = true, isFound = false }: MessageRo
   );
 }
 
+/** Returns what the event of a message says to the team; undefined without an event or its actor. */
+function useEventText(message: TimelineMessage): string | undefined {
+  const event = message.id === null ? null : (message.event ?? null);
+  const name = useActor(event?.by ?? null)?.name;
+  return event === null || !name ? undefined : `${name} ${EVENT_TEXTS[event.type]}.`;
+}
+
+const EVENT_TEXTS: Readonly<Record<StatedEvent['type'], string>> = {
+  resolved: 'resolved the conversation',
+  reopened: 'reopened the conversation',
+};
+
 function Marks({ message, isPinned }: { readonly message: TimelineMessage; readonly isPinned: boolean }) {
+  const approvedBy = message.id === null ? null : (message.approved_by ?? null);
+  const approver = useActor(approvedBy);
   const isEdited = message.edited_at !== null && message.deleted_at === null;
   const imported = message.id === null ? null : (message.imported ?? null);
   const incomplete = message.id === null ? null : (message.incomplete ?? null);
-  if (!isEdited && !isPinned && imported === null && incomplete === null) return null;
+  if (!isEdited && !isPinned && imported === null && incomplete === null && approvedBy === null) return null;
   return (
     <p class="message-marks">
       {incomplete !== null && <span title={INCOMPLETE_WORDS[incomplete]}>Cut off</span>}
       {isPinned && <span>Pinned</span>}
+      {approvedBy !== null && <span>Approved by {approver?.name ?? 'a colleague'}</span>}
       {isEdited && <span title={fullTimeOf(message.edited_at!)}>Edited</span>}
       {imported !== null && <span title={fullTimeOf(imported.at)}>Imported</span>}
     </p>

@@ -12,8 +12,11 @@ export function ReadBy({ readers }: { readonly readers: string }) {
   return (
     <p class="read-by" title={names}>
       <span class="hidden-visually">{names}</span>
+      <small class="read-by-words" aria-hidden="true">
+        Read
+      </small>
       {shown.map(({ id, name, avatar_url }) => (
-        <Avatar key={id} name={name ?? ''} url={avatar_url} size={16} />
+        <Avatar key={id} name={name ?? ''} url={avatar_url} size={18} />
       ))}
       {all.length > shown.length && <small aria-hidden="true">+{all.length - shown.length}</small>}
     </p>

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'preact/compat';
+import { keepDetails } from './staying-pane.ts';
 
 /** The content of the main part. */
 export type Main =
@@ -104,9 +105,37 @@ function decoded(segment: string): string {
   }
 }
 
+const DETAILS: Pane = { shows: 'details' };
+
+/**
+ * The query parameter with the filters of the list of conversations, which is beside each place.
+ */
+const LIST = 'list';
+
+/** Returns a path with the present filters of the list. */
+function withList(path: string): string {
+  const list = new URLSearchParams(location.search).get(LIST);
+  if (list === null) return path;
+  return `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams({ [LIST]: list })}`;
+}
+
+/** Follows the filters of the list of conversations in the address; null where it has none. */
+export function useList(): string | null {
+  return useSyncExternalStore(follow, () => new URLSearchParams(location.search).get(LIST));
+}
+
+/** Puts the filters of the list of conversations into the address. */
+export function setList(text: string): void {
+  const url = new URL(location.href);
+  url.searchParams.set(LIST, text);
+  history.replaceState(null, '', url);
+  announce();
+}
+
 let shown: { readonly href: string; readonly place: Place } | undefined;
 
-function currentPlace(): Place {
+/** Returns the place that the page shows now. */
+export function currentPlace(): Place {
   const { href, pathname, search } = location;
   if (shown?.href !== href) shown = { href, place: placeOf(pathname, search) };
   return shown.place;
@@ -120,30 +149,70 @@ export function usePlace(): Place {
 const listeners = new Set<() => void>();
 
 function follow(listener: () => void): () => void {
-  if (listeners.size === 0) addEventListener('popstate', announce);
+  if (listeners.size === 0) addEventListener('popstate', popped);
   listeners.add(listener);
   return () => {
     listeners.delete(listener);
-    if (listeners.size === 0) removeEventListener('popstate', announce);
+    if (listeners.size === 0) removeEventListener('popstate', popped);
   };
+}
+
+/** The browser has moved already: a held page takes its address back, and asks. */
+function popped(): void {
+  const here = shown?.href;
+  if (holder === undefined || here === undefined || here === location.href) {
+    announce();
+    return;
+  }
+  history.pushState(null, '', here);
+  isAsked(() => history.back());
 }
 
 function announce(): void {
   for (const listener of listeners) listener();
 }
 
+type Ask = (leave: () => void) => void;
+
+let holder: Ask | undefined;
+
+/** Asks before each way to another main part until the returned function is called. */
+export function holdPlace(ask: Ask): () => void {
+  holder = ask;
+  return () => {
+    if (holder === ask) holder = undefined;
+  };
+}
+
+/** Returns whether a holder was asked; it leads on with `leave`. */
+function isAsked(leave: () => void): boolean {
+  const ask = holder;
+  if (ask === undefined) return false;
+  ask(() => {
+    if (holder === ask) holder = undefined;
+    leave();
+  });
+  return true;
+}
+
 /** Shows another place. `replace`: the way back skips the present one. */
 export function go(place: Place, { replace = false } = {}): void {
-  const path = pathOf(place);
+  const path = withList(pathOf(place));
+  if (path !== `${location.pathname}${location.search}` && isAsked(() => go(place, { replace }))) return;
   // Leading to the same place again is news to the parts that show it.
   if (path === `${location.pathname}${location.search}`) shown = undefined;
   else history[replace ? 'replaceState' : 'pushState'](null, '', path);
   announce();
 }
 
-/** Shows a pane beside the main part, or none. */
+/**
+ * Shows a pane beside the main part, or none. Details stay open for the conversations after this
+ * one, until they are closed (`staying-pane.ts`).
+ */
 export function showPane(pane: Pane | null): void {
-  const { main } = currentPlace();
+  const { main, pane: before } = currentPlace();
+  const isOfDetails = (pane ?? before ?? DETAILS).shows === 'details';
+  if (isOfDetails) keepDetails(pane !== null);
   go(pane === null ? { main } : { main, pane });
 }
 

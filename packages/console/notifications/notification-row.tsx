@@ -1,5 +1,4 @@
 import type { Notification, Notifications } from '@parley/client';
-import { plainLine } from '@parley/markdown/plain-line.ts';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { IconButton } from '@parley/ui/elements/button.tsx';
 import { Icon } from '@parley/ui/elements/icon.tsx';
@@ -49,7 +48,7 @@ export const NotificationRow = memo(function NotificationRow(props: Notification
       <time class="notification-row-time" dateTime={at} title={fullTimeOf(at)}>
         {shortTimeOf(at)}
       </time>
-      <span class="notification-row-body">{body === null ? label : plainLine(body)}</span>
+      <span class="notification-row-body">{body === null ? label : body}</span>
     </>
   );
   return (

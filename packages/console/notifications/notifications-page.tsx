@@ -18,7 +18,7 @@ export function NotificationsPage() {
   const [category, setCategory] = useState('');
   const query = category === '' ? {} : { category };
   return (
-    <section class="notifications-page" aria-labelledby="notifications-title">
+    <div class="notifications-page">
       <Head />
       <div class="notifications-page-filters">
         <fieldset aria-label="Show" class="notifications-page-choices">
@@ -46,7 +46,7 @@ export function NotificationsPage() {
       ) : (
         <Feed query={shown === 'all' ? query : { ...query, status: shown }} />
       )}
-    </section>
+    </div>
   );
 }
 
@@ -56,7 +56,7 @@ function Head() {
   const unread = summary?.unread ?? 0;
   return (
     <header class="notifications-page-head">
-      <h1 id="notifications-title">Notifications</h1>
+      <h1>Notifications</h1>
       <p role="status">{unread === 0 ? 'Everything is read.' : `${unread} unread`}</p>
       <Link to={{ main: { at: 'settings' } }}>Settings</Link>
       {unread > 0 && (

@@ -1,10 +1,10 @@
 import { type AgentRunAction, ParleyError, type Run } from '@parley/client';
-import { Json } from '@parley/ui/data/json.tsx';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { fullTimeOf, shortTimeOf } from '@parley/ui/text/time.ts';
 import { useState } from 'preact/hooks';
+import { Arguments } from './arguments.tsx';
 
 export interface ApprovalCardProps {
   readonly action: AgentRunAction;
@@ -34,7 +34,7 @@ export function ApprovalCard({ action, run, agent, mayApprove }: ApprovalCardPro
       <p>
         <strong>{agent}</strong> asks to call <code>{tool}</code> with exactly these arguments:
       </p>
-      <Json value={args} label={`Arguments of ${tool}`} />
+      <Arguments value={args} tool={tool} />
       <input
         aria-label="Reason"
         placeholder="Reason, if there is one"

@@ -4,6 +4,7 @@ import { OPEN_STATUSES } from '@parley/protocol/resources/run-status.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
+import { costText, durationText } from '@parley/ui/text/amounts.ts';
 import { Markdown } from '@parley/ui/text/markdown.tsx';
 import { fullTimeOf } from '@parley/ui/text/time.ts';
 import { CircleStop } from 'lucide';
@@ -13,7 +14,7 @@ import { ApprovalCard } from './approval-card.tsx';
 import { ArtifactFile } from './artifact-link.tsx';
 import { useRunRights } from './run-rights.ts';
 import { RunSteps } from './run-steps.tsx';
-import { costText, durationText, RUN_WORDS, toneOf } from './run-words.ts';
+import { RUN_WORDS, toneOf } from './run-words.ts';
 import { useWaitingRuns } from './waiting.ts';
 
 export interface RunPaneProps {

@@ -1,11 +1,12 @@
 import type { AgentRunAction, AgentRunStep } from '@parley/client';
 import { Json } from '@parley/ui/data/json.tsx';
+import { costText, durationText } from '@parley/ui/text/amounts.ts';
 import { Markdown } from '@parley/ui/text/markdown.tsx';
 import { fullTimeOf } from '@parley/ui/text/time.ts';
 import { ActorName } from '../names/actor-name.tsx';
 import { ArtifactLink } from './artifact-link.tsx';
 import { INCOMPLETE_WORDS } from './incomplete-words.ts';
-import { CALL_WORDS, costText, durationText, STEP_WORDS, toneOf } from './run-words.ts';
+import { CALL_WORDS, STEP_WORDS, toneOf } from './run-words.ts';
 
 export interface RunStepsProps {
   readonly steps: readonly AgentRunStep[];

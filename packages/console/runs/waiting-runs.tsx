@@ -17,7 +17,7 @@ export function WaitingRuns({ conversationId }: { readonly conversationId: strin
   const shown = pane?.shows === 'run' ? pane.id : undefined;
   const ids = useWaitingRuns(conversationId).filter((id) => id !== shown);
   return (
-    <div class="waiting-runs" role="status" aria-label="Waiting for approval">
+    <div class="waiting-runs" data-focus="button:enabled" role="status" aria-label="Waiting for approval">
       {mayAct && ids.map((id) => <WaitingRun key={id} id={id} />)}
     </div>
   );

@@ -1,3 +1,4 @@
+import { hasWords } from '@parley/protocol/folding.ts';
 import { SuggestionList, useSuggestions } from '@parley/ui/choices/suggestions.tsx';
 import { useFound } from '@parley/ui/choices/use-found.ts';
 import { Icon } from '@parley/ui/elements/icon.tsx';
@@ -12,15 +13,17 @@ import { findConversations } from './find-conversations.tsx';
 import { type PaletteItem, placesFor } from './palette-items.tsx';
 
 export interface PaletteProps {
+  /** Returns further places that have the words. */
+  readonly findMore: (words: string) => Promise<readonly PaletteItem[]>;
   readonly onClose: () => void;
 }
 
 /** Finds conversations, people and places of the console as one types. Ctrl-K opens it. */
-export function Palette({ onClose }: PaletteProps) {
+export function Palette({ findMore, onClose }: PaletteProps) {
   const [words, setWords] = useState('');
   const suggestions = useSuggestions({
     words,
-    ...usePaletteItems(words.trim()),
+    ...usePaletteItems(words.trim(), findMore),
     onChoose: (item) => {
       onClose();
       Promise.resolve(item.act()).catch(notifyFailure);
@@ -47,7 +50,7 @@ export function Palette({ onClose }: PaletteProps) {
 }
 
 /** Returns the hits for the words: places at once, the rest as the server answers. */
-function usePaletteItems(words: string) {
+function usePaletteItems(words: string, findMore: PaletteProps['findMore']) {
   const signedIn = useSignedIn();
   const { client, me, can } = signedIn;
   const { result, isCurrent } = useFound(words, async (words) => {
@@ -56,7 +59,8 @@ function usePaletteItems(words: string) {
       type === 'user' && id !== me.actor.id;
     const mayWrite = words !== '' && can('messaging:create');
     const people = mayWrite ? await findPeople(client, words, isOther) : [];
-    return { words, conversations, people };
+    const more = words === '' ? [] : await findMore(words).catch(() => []);
+    return { words, conversations, people, more };
   });
   const conversations = (result?.conversations ?? []).map((one) => ({
     ...one,
@@ -79,7 +83,11 @@ function usePaletteItems(words: string) {
     group: 'Messages',
     act: () => open({ at: 'search', search: words === '' ? {} : { q: words } }),
   };
-  const items: PaletteItem[] = [...conversations, ...people, messages, ...placesFor(signedIn, words)];
+  const places = [...placesFor(signedIn, words), ...(result?.more ?? [])];
+  // Who is asked for by name comes before the cases that mention the name.
+  const named = people.filter(({ name }) => hasWords(name, words));
+  const others = people.filter((person) => !named.includes(person));
+  const items: PaletteItem[] = [...named, ...conversations, ...others, messages, ...places];
   return { items, isCurrent };
 }
 

@@ -1,3 +1,4 @@
+import type { InvitationFacts } from '@parley/protocol/resources/invitation.ts';
 import { useEffect, useState } from 'preact/hooks';
 import { cookieSession, type Session } from './session.ts';
 
@@ -20,6 +21,16 @@ function takeInvitation(): string | null {
   const secret = new URLSearchParams(location.hash.slice(1)).get(NAME);
   if (secret !== null) history.replaceState(null, '', location.pathname + location.search);
   return secret;
+}
+
+/** Reads what an invitation is, without using it; null where it cannot be used. */
+export async function readInvitation(secret: string): Promise<InvitationFacts | null> {
+  const answer = await fetch('/v1/auth/invitation', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ invitation: secret }),
+  });
+  return answer.ok ? ((await answer.json()) as InvitationFacts) : null;
 }
 
 /** Signs in by an invitation. Rejects with an Error whose message is for the person. */

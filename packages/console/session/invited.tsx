@@ -1,7 +1,8 @@
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
-import { acceptInvitation } from './invitation.ts';
+import { useResource } from '@parley/ui/hooks/resource.ts';
+import { acceptInvitation, readInvitation } from './invitation.ts';
 import type { Session } from './session.ts';
 
 export interface InvitedProps {
@@ -17,11 +18,20 @@ export interface InvitedProps {
  */
 export function Invited({ secret, onSession, onOther }: InvitedProps) {
   const { isBusy, problem, run } = useAction();
+  const { value: facts } = useResource(secret, () => readInvitation(secret));
   return (
     <main class="sign-in">
-      <h1>You are invited to Parley</h1>
+      <h1>{facts === null ? 'You are invited to Parley' : `You are invited to ${facts.account_name}`}</h1>
       {problem === '' ? (
-        <p>Your invitation signs you in in this browser. It works once.</p>
+        <>
+          {facts !== null && (
+            <p>
+              {facts.invited_by !== null && `By ${facts.invited_by}, as `}
+              {facts.name} ({facts.email}).
+            </p>
+          )}
+          <p>Your invitation signs this browser in. It works once.</p>
+        </>
       ) : (
         <Problem text={problem} />
       )}

@@ -24,7 +24,7 @@ export interface Writing {
 /** `internal`: a note to the team. `customer`: a reply. */
 export type Audience = 'internal' | 'customer';
 
-/** Nothing goes to a customer before the person has chosen that. */
+/** Nothing goes to a customer before the person has chosen that once. */
 export const NOTHING_WRITTEN: Writing = { text: '', mentions: [], audience: 'internal' };
 
 /** The person of a writing. Persons who share a browser share nothing. */
@@ -52,12 +52,17 @@ export class KeptWriting {
     this.#prefix = `parley-writing ${account} ${actor} `;
   }
 
+  /**
+   * Without writing, a conversation has the audience that the person chose last; a thread is
+   * internal.
+   */
   get(place: string): Writing {
+    const nothing = { ...NOTHING_WRITTEN, audience: this.#audienceAt(place) };
     try {
       const found = JSON.parse(this.#storage?.getItem(this.#prefix + place) ?? 'null');
-      return isWriting(found) ? { ...NOTHING_WRITTEN, ...found } : NOTHING_WRITTEN;
+      return isWriting(found) ? { ...nothing, ...found } : nothing;
     } catch {
-      return NOTHING_WRITTEN;
+      return nothing;
     }
   }
 
@@ -65,11 +70,41 @@ export class KeptWriting {
   set(place: string, writing: Writing): void {
     const name = this.#prefix + place;
     try {
-      if (isEmpty(writing)) this.#storage?.removeItem(name);
+      if (isEmpty(writing, this.#audienceAt(place))) this.#storage?.removeItem(name);
       else this.#storage?.setItem(name, JSON.stringify(writing));
     } catch {
       // The field keeps its text.
     }
+  }
+
+  /** Keeps the choice of an audience, with which other cases begin. */
+  choose(audience: Audience): void {
+    try {
+      this.#storage?.setItem(this.#prefix + LAST_AUDIENCE, audience);
+    } catch {
+      // The choice is for this case alone.
+    }
+  }
+
+  #audienceAt(place: string): Audience {
+    try {
+      const isThread = place.includes(' ');
+      const last = this.#storage?.getItem(this.#prefix + LAST_AUDIENCE);
+      return last === 'customer' && !isThread ? last : NOTHING_WRITTEN.audience;
+    } catch {
+      return NOTHING_WRITTEN.audience;
+    }
+  }
+
+  /**
+   * Calls a listener when another tab has changed the writing of a place. Returns the end of it.
+   */
+  follow(place: string, changed: () => void): () => void {
+    const listener = ({ key, storageArea }: StorageEvent) => {
+      if (storageArea === this.#storage && key === this.#prefix + place) changed();
+    };
+    addEventListener('storage', listener);
+    return () => removeEventListener('storage', listener);
   }
 
   /** Removes everything of the person. */
@@ -89,8 +124,11 @@ function ownStorage(): WritingStorage | null {
   }
 }
 
-function isEmpty({ text, audience, subject, cc }: Writing): boolean {
-  return text === '' && audience === 'internal' && subject === undefined && cc === undefined;
+/** No id is like it. */
+const LAST_AUDIENCE = 'audience';
+
+function isEmpty({ text, audience, subject, cc }: Writing, usual: Audience): boolean {
+  return text === '' && audience === usual && subject === undefined && cc === undefined;
 }
 
 /** Checks a value, because other versions of the page share the storage. */

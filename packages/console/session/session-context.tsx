@@ -17,6 +17,8 @@ export interface SignedIn {
   /** Reads `me` again, after the person has changed it. */
   readonly reload: () => Promise<void>;
   readonly signOut: () => Promise<void>;
+  /** Shows the page to sign in, at the same place, after the session has ended elsewhere. */
+  readonly signInAgain: () => void;
 }
 
 const Context = createContext<SignedIn | null>(null);
@@ -49,7 +51,15 @@ export function SessionContext({ client, session, onEnd, children }: SessionCont
       await session.end();
       end();
     };
-    return { client, session, me, can: (permission) => granted.has(permission), reload, signOut };
+    return {
+      client,
+      session,
+      me,
+      can: (permission) => granted.has(permission),
+      reload,
+      signOut,
+      signInAgain: end,
+    };
   }, [client, session, me, reload, end]);
   if (value === null) {
     return (

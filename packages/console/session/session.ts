@@ -1,3 +1,5 @@
+import type { ClientError } from '@parley/client';
+
 /** A person's session. All credentials stay in the memory of the page. */
 export interface Session {
   /** A new key for each sign-in. */
@@ -18,21 +20,35 @@ export interface DemoPerson {
   readonly detail: string;
 }
 
+/** A session that has ended on the server: only another sign-in leads on. */
+class SessionOver extends Error {
+  override readonly message = 'The session of this browser has ended.';
+}
+
+/** Returns whether the connection cannot go on because the session has ended. */
+export function isSessionOver(error: ClientError | null): boolean {
+  return error?.error instanceof Error && error.error.cause instanceof SessionOver;
+}
+
 /** Returns the session of the browser's cookie, or null if it has none. */
 export async function cookieSession(): Promise<Session | null> {
-  let current = await tradeCookie();
+  let current = await tradeCookie().catch(() => null);
   if (current === null) return null;
   const { account_id: account, user_id } = current;
   let isFresh = true;
+  let askAgainAt = 0;
   return {
     key: `cookie ${user_id}`,
     account,
     actor: user_id,
     getToken: async () => {
+      // Another tab may sign the same person in, so it is asked again, but not at each try.
+      if (Date.now() < askAgainAt) throw new SessionOver();
       if (!isFresh) current = await tradeCookie();
       isFresh = false;
-      if (current === null) throw new Error('The session of this browser has ended.');
-      return current.access_token;
+      if (current?.user_id === user_id) return current.access_token;
+      askAgainAt = Date.now() + ASK_AGAIN_MS;
+      throw new SessionOver();
     },
     end: async () => {
       await fetch('/v1/auth/session', { method: 'DELETE' });
@@ -80,8 +96,13 @@ interface CookieTrade {
   readonly user_id: string;
 }
 
+/** A session that has ended comes back by another tab alone. */
+const ASK_AGAIN_MS = 60_000;
+
+/** Returns null for a browser without a session. Rejects if the server does not say. */
 async function tradeCookie(): Promise<CookieTrade | null> {
   const answer = await fetch('/v1/auth/session', { method: 'POST' });
+  if (answer.status >= 500 || answer.status === 429) throw new Error(`The server answered ${answer.status}.`);
   return answer.status === 200 ? answer.json() : null;
 }
 

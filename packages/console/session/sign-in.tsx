@@ -100,6 +100,6 @@ async function providers(): Promise<readonly Provider[]> {
 }
 
 function beginAt(provider: string): string {
-  const query = new URLSearchParams({ provider, return_to: location.pathname });
+  const query = new URLSearchParams({ provider, return_to: location.pathname + location.search });
   return `/v1/auth/sign-in?${query}`;
 }

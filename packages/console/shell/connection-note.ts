@@ -1,8 +1,11 @@
 import type { ClientErrorReason, ConnectionSnapshot } from '@parley/client';
+import { isSessionOver } from '../session/session.ts';
 
 /** The state of the connection to the server, as a person reads it. */
 export interface ConnectionNote {
   readonly look: 'live' | 'wait' | 'offline';
+  /** Whether only another sign-in leads on. */
+  readonly isSignInDue?: boolean;
   readonly title: string;
   /** The reason, and the number of waiting messages; empty where there is nothing to say. */
   readonly detail: string;
@@ -26,6 +29,10 @@ export function connectionNote({
   const waiting =
     unsent === 0 ? '' : `${unsent} ${unsent === 1 ? 'message waits' : 'messages wait'} to be sent.`;
   if (isBroken) return offline('You have broken the network of this page.', waiting);
+  if (isSessionOver(error)) {
+    const detail = joined('Sign in to go on.', waiting);
+    return { look: 'offline', isSignInDue: true, title: 'Your session has ended', detail };
+  }
   if (!hasNetwork) return offline('This device has no network.', waiting);
   switch (state) {
     case 'live': {

@@ -2,13 +2,15 @@ import { Button } from '@parley/ui/elements/button.tsx';
 import { useResource } from '@parley/ui/hooks/resource.ts';
 import type { ComponentType } from 'preact';
 
-export interface LoadedProps {
+export interface LoadedProps<P extends object> {
   /** Imports the component. The function must be the same at each call. */
-  readonly load: () => Promise<ComponentType>;
+  readonly load: () => Promise<ComponentType<P>>;
+  /** The properties of the component. */
+  readonly of: P;
 }
 
 /** Shows a component that is loaded when it is first shown. */
-export function Loaded({ load }: LoadedProps) {
+export function Loaded<P extends object>({ load, of }: LoadedProps<P>) {
   const { value: Component, problem } = useResource(load, load);
   if (problem !== '') {
     return (
@@ -18,5 +20,5 @@ export function Loaded({ load }: LoadedProps) {
       </div>
     );
   }
-  return Component === null ? <p class="shell-empty">Loading…</p> : <Component />;
+  return Component === null ? <p class="shell-empty">Loading…</p> : <Component {...of} />;
 }

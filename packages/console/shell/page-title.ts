@@ -1,6 +1,7 @@
 import { useInbox } from '@parley/client/react';
 import { useEffect } from 'preact/hooks';
 import { nameOf } from '../names/conversation-name.ts';
+import { usePageName } from '../nav/page-name.ts';
 import { PARTS } from '../nav/parts.ts';
 import type { Main } from '../nav/place.ts';
 
@@ -9,7 +10,9 @@ export function usePageTitle(main: Main, myId: string): void {
   const { conversations, summary } = useInbox({});
   const unread = summary?.unread ?? 0;
   const open = main.at === 'conversation' ? conversations.find(({ id }) => id === main.id) : undefined;
-  const name = open === undefined ? placeName(main) : nameOf(open, myId).name;
+  const named = usePageName();
+  const part = open === undefined ? placeName(main) : nameOf(open, myId).name;
+  const name = named === undefined ? part : `${named} · ${part}`;
   useEffect(() => {
     document.title = titleOf(name, unread);
   }, [name, unread]);

@@ -1,10 +1,13 @@
 import { Icon } from '@parley/ui/elements/icon.tsx';
 import { Notices } from '@parley/ui/feedback/notices.tsx';
+import { takeUpNewest } from '@parley/ui/feedback/notify.ts';
+import { useKeptFocus } from '@parley/ui/hooks/kept-focus.ts';
 import { ArrowLeft } from 'lucide';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { NewConversation } from '../inbox/new-conversation.tsx';
 import { Link } from '../nav/link.tsx';
-import { go, type Main, usePlace } from '../nav/place.ts';
+import { go, type Main, type Pane, usePlace } from '../nav/place.ts';
+import { keepDetailsOf, useStayingDetails } from '../nav/staying-pane.ts';
 import { NotificationsPage } from '../notifications/notifications-page.tsx';
 import { Palette } from '../search/palette.tsx';
 import { SearchPage } from '../search/search-page.tsx';
@@ -14,55 +17,84 @@ import { WorkPage } from '../work/work-page.tsx';
 import { Banner } from './banner.tsx';
 import { useDeclaredPresence } from './declare-presence.ts';
 import { HelpDialog } from './help-dialog.tsx';
+import { HomePage } from './home-page.tsx';
 import { Loaded } from './loaded.tsx';
 import { usePageTitle } from './page-title.ts';
-import { focusMain, focusPart } from './parts-focus.ts';
+import { focusField, focusMain, focusPart } from './parts-focus.ts';
 import { SettingsPage } from './settings-page.tsx';
-import { useGlobalKeys } from './shortcuts.ts';
+import { pressControl, useGlobalKeys } from './shortcuts.ts';
 import { SideBar } from './side-bar.tsx';
 import { SidePane } from './side-pane.tsx';
+
+const DETAILS: Pane = { shows: 'details' };
 
 type OpenDialog = 'palette' | 'new' | 'help';
 
 /** The frame of the console: the side bar, the main part, and the pane beside it. */
 export function Shell() {
-  const { main, pane } = usePlace();
+  const { main, pane: asked } = usePlace();
   const { me, can } = useSignedIn();
+  keepDetailsOf(me.actor.id);
+  const stays = useStayingDetails();
+  const pane = asked ?? (stays ? DETAILS : undefined);
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const close = () => setDialog(null);
   const hasPane = main.at === 'conversation' && pane !== undefined;
   useDeclaredPresence();
   usePageTitle(main, me.actor.id);
   useFocusOf(main);
+  useKeptFocus();
   useGlobalKeys({
     find: () => setDialog('palette'),
-    new: () => can('messaging:create') && setDialog('new'),
+    new: () => pressControl('N') || (can('messaging:create') && setDialog('new')),
+    reply: () => pressControl('R'),
+    done: () => pressControl('E'),
+    snooze: () => pressControl('S'),
+    assign: () => pressControl('A'),
+    undo: takeUpNewest,
     search: () => go({ main: { at: 'search', search: {} } }),
     help: () => setDialog('help'),
     nextPart: () => focusPart(1),
     previousPart: () => focusPart(-1),
   });
   return (
-    <div class="shell" data-main={main.at} data-pane={hasPane}>
+    <div class="shell" data-main={main.at} data-pane={hasPane} data-focus=".shell-main">
       <a class="shell-skip" href="#main">
         Skip to the content
       </a>
+      {main.at === 'conversation' && (
+        <button type="button" class="shell-skip" onClick={focusField}>
+          Skip to the field
+        </button>
+      )}
       <SideBar
         onFind={() => setDialog('palette')}
         onNew={() => setDialog('new')}
         onHelp={() => setDialog('help')}
       />
       <Banner />
-      <main class="shell-main" id="main" tabIndex={-1}>
+      <main class="shell-main" id="main" tabIndex={-1} data-focus="">
         <Link to={{ main: { at: 'home' } }} class="shell-back">
           <Icon of={ArrowLeft} size={16} />
           Inbox
         </Link>
-        <MainPart main={main} />
+        {main.at === 'home' ? (
+          <HomePage
+            onFind={() => setDialog('palette')}
+            onNew={() => setDialog('new')}
+            onHelp={() => setDialog('help')}
+          />
+        ) : (
+          <MainPart main={main} />
+        )}
       </main>
-      {main.at === 'conversation' && pane !== undefined && <SidePane conversationId={main.id} pane={pane} />}
+      {main.at === 'conversation' && pane !== undefined && (
+        <SidePane conversationId={main.id} pane={pane} isAsked={asked !== undefined} />
+      )}
       <Notices />
-      {dialog === 'palette' && <Palette onClose={close} />}
+      {dialog === 'palette' && (
+        <Palette findMore={can('users:read') ? findSections : findNothing} onClose={close} />
+      )}
       {dialog === 'new' && <NewConversation onClose={close} />}
       {dialog === 'help' && <HelpDialog onClose={close} />}
     </div>
@@ -81,7 +113,7 @@ function useFocusOf(main: Main): void {
   }, [place, isHome]);
 }
 
-function MainPart({ main }: { readonly main: Main }) {
+function MainPart({ main }: { readonly main: Exclude<Main, { readonly at: 'home' }> }) {
   switch (main.at) {
     case 'conversation':
       return (
@@ -100,17 +132,15 @@ function MainPart({ main }: { readonly main: Main }) {
     case 'settings':
       return <SettingsPage />;
     case 'administration':
-      return <Loaded load={administration} />;
+      return <Loaded load={administration} of={NOTHING} />;
     case 'installation':
-      return <Loaded load={installation} />;
-    case 'home':
-      return (
-        <div class="shell-empty">
-          <p>Choose a conversation, or press ? for the keys.</p>
-        </div>
-      );
+      return <Loaded load={installation} of={NOTHING} />;
   }
 }
+
+const NOTHING = {};
+const findSections = async (words: string) => (await import('../sections.tsx')).findSections(words);
+const findNothing = async () => [];
 
 const administration = async () => (await import('../sections.tsx')).AdministrationPage;
 const installation = async () => (await import('../installation/installation.tsx')).Installation;

@@ -1,4 +1,5 @@
 import { useKeys } from '@parley/ui/hooks/use-keys.ts';
+import { isForText } from '@parley/ui/typing/for-text.ts';
 import { type KeyPress, pressedKey } from '@parley/ui/typing/pressed-key.ts';
 
 interface Shortcut {
@@ -20,12 +21,22 @@ export const SHORTCUTS: readonly ShortcutGroup[] = [
     title: 'Everywhere',
     shortcuts: [
       { keys: ['Mod', 'K'], does: 'Find a conversation, a person or a place' },
-      { keys: ['Alt', '↓'], does: 'Open the next conversation' },
-      { keys: ['Alt', '↑'], does: 'Open the previous conversation' },
-      { keys: ['F6'], does: 'Go to the next part of the page' },
-      { keys: ['N'], does: 'Begin a conversation' },
+      { keys: ['J'], does: 'Open the next conversation, as Alt ↓ does also in a text' },
+      { keys: ['K'], does: 'Open the previous conversation, as Alt ↑ does also in a text' },
+      { keys: ['F6'], does: 'Go to the next part of the page, with Shift to the previous one' },
+      { keys: ['N'], does: 'Write a note in an open case, else begin a conversation' },
+      { keys: ['Z'], does: 'Undo what the notice says, while it is shown' },
       { keys: ['/'], does: 'Search messages' },
       { keys: ['?'], does: 'Show this list' },
+    ],
+  },
+  {
+    title: 'In an open conversation',
+    shortcuts: [
+      { keys: ['R'], does: 'Write a message; in a case to the customer' },
+      { keys: ['E'], does: 'Resolve or reopen a case, archive any other conversation' },
+      { keys: ['S'], does: 'Snooze, or end the snooze' },
+      { keys: ['A'], does: 'Assign a case' },
     ],
   },
   {
@@ -37,8 +48,9 @@ export const SHORTCUTS: readonly ShortcutGroup[] = [
       { keys: ['U'], does: 'Mark as read or unread' },
       { keys: ['S'], does: 'Snooze' },
       { keys: ['M'], does: 'Mute or unmute' },
-      { keys: ['E'], does: 'Archive or unarchive' },
+      { keys: ['E'], does: 'Resolve or reopen a case, archive or unarchive another' },
       { keys: ['A'], does: 'Assign a case' },
+      { keys: ['X'], does: 'Select the conversation; with Shift all since the last one' },
       { keys: ['Shift', 'F10'], does: 'Show all actions' },
     ],
   },
@@ -48,8 +60,9 @@ export const SHORTCUTS: readonly ShortcutGroup[] = [
       { keys: ['↑'], does: 'Go to the message above' },
       { keys: ['↓'], does: 'Go to the message below' },
       { keys: ['+'], does: 'React' },
-      { keys: ['R'], does: 'Reply in the thread' },
-      { keys: ['E'], does: 'Edit' },
+      { keys: ['→'], does: 'Go through the links and buttons in it, with ← back' },
+      { keys: ['T'], does: 'Reply in the thread' },
+      { keys: ['W'], does: 'Edit' },
       { keys: ['P'], does: 'Pin or unpin' },
       { keys: ['F'], does: 'Forward' },
       { keys: ['C'], does: 'Copy the link' },
@@ -60,7 +73,18 @@ export const SHORTCUTS: readonly ShortcutGroup[] = [
   },
 ];
 
-export type GlobalKey = 'find' | 'new' | 'search' | 'help' | 'nextPart' | 'previousPart';
+export type GlobalKey =
+  | 'find'
+  | 'new'
+  | 'search'
+  | 'help'
+  | 'undo'
+  | 'nextPart'
+  | 'previousPart'
+  | ConversationKey;
+
+/** Keys of the open conversation, which has a control for each. */
+type ConversationKey = 'reply' | 'done' | 'snooze' | 'assign';
 
 /** Runs a key's handler anywhere in the page, unless a text may take it or a dialog is open. */
 export function useGlobalKeys(handlers: Readonly<Record<GlobalKey, () => void>>): void {
@@ -79,18 +103,30 @@ export function globalKey(press: KeyPress, isInText: boolean): GlobalKey | undef
   const key = pressedKey(press);
   if (altKey) return undefined;
   if (ctrlKey !== metaKey) return !shiftKey && key.toLowerCase() === 'k' ? 'find' : undefined;
+  if (ctrlKey) return undefined;
   if (key === 'F6') return shiftKey ? 'previousPart' : 'nextPart';
   return isInText ? undefined : PLAIN[key];
 }
 
-const PLAIN: Readonly<Record<string, GlobalKey>> = { n: 'new', '/': 'search', '?': 'help' };
+const PLAIN: Readonly<Record<string, GlobalKey>> = {
+  n: 'new',
+  r: 'reply',
+  e: 'done',
+  s: 'snooze',
+  a: 'assign',
+  z: 'undo',
+  '/': 'search',
+  '?': 'help',
+};
 
 /**
- * Elements in which writing keys are for a text or a choice. Somebody who types at the radio or the
- * button of a form has its text in mind.
+ * Does what the control of the open conversation with this key does (`aria-keyshortcuts`). Returns
+ * whether there is one.
  */
-const FOR_TEXT = 'form, fieldset, label, input, textarea, select, [role="menu"], [role="listbox"]';
-
-function isForText(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || target.closest(FOR_TEXT) !== null);
+export function pressControl(key: string): boolean {
+  const controls = '.conversation-head, .conversation > .composer';
+  const found = document.querySelector<HTMLElement>(`:is(${controls}) [aria-keyshortcuts="${key}"]:enabled`);
+  if (found instanceof HTMLTextAreaElement) found.focus();
+  else found?.click();
+  return found !== null;
 }

@@ -2,27 +2,30 @@ import { IconButton } from '@parley/ui/elements/button.tsx';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { X } from 'lucide';
 import { useEffect, useRef } from 'preact/hooks';
-import { DetailsPane } from '../details/details-pane.tsx';
 import { type Pane, showPane } from '../nav/place.ts';
 import { RunPane } from '../runs/run-pane.tsx';
 import { ThreadPane } from '../timeline/thread-pane.tsx';
+import { Loaded } from './loaded.tsx';
 
 export interface SidePaneProps {
   readonly conversationId: string;
   readonly pane: Pane;
+  /** Whether the person has asked for it here; a pane that stays does not take the focus. */
+  readonly isAsked: boolean;
 }
 
 /** The pane beside a conversation. Escape closes it, and the focus returns to its earlier place. */
-export function SidePane({ conversationId, pane }: SidePaneProps) {
+export function SidePane({ conversationId, pane, isAsked }: SidePaneProps) {
   const before = useRef(document.activeElement);
   const aside = useRef<HTMLElement>(null);
   const shown = 'id' in pane ? pane.id : pane.shows;
   useEffect(() => {
+    if (!isAsked) return;
     // On a touch screen, a field with the focus would bring the keyboard up.
     const isTyped = pane.shows === 'thread' && !matchMedia('(pointer: coarse)').matches;
     const field = isTyped ? aside.current?.querySelector<HTMLElement>('.message-field') : null;
     (field ?? aside.current)?.focus();
-  }, [shown, pane.shows]);
+  }, [shown, pane.shows, isAsked]);
   useEffect(
     () => () => {
       const { current: element } = before;
@@ -56,13 +59,15 @@ export function SidePane({ conversationId, pane }: SidePaneProps) {
 
 const TITLES = { details: 'Details', thread: 'Thread', run: 'Run' } as const;
 
-function PanePart({ conversationId, pane }: SidePaneProps) {
+function PanePart({ conversationId, pane }: Omit<SidePaneProps, 'isAsked'>) {
   switch (pane.shows) {
     case 'details':
-      return <DetailsPane conversationId={conversationId} />;
+      return <Loaded load={details} of={{ conversationId }} />;
     case 'thread':
       return <ThreadPane conversationId={conversationId} messageId={pane.id} />;
     case 'run':
       return <RunPane conversationId={conversationId} id={pane.id} />;
   }
 }
+
+const details = async () => (await import('../details/details-pane.tsx')).DetailsPane;

@@ -6,12 +6,22 @@ import t from 'tap';
 import { keyPress } from '../../../test/support/key-press.ts';
 import { KeptWriting, NOTHING_WRITTEN, type WritingStorage } from '../session/kept-writing.ts';
 import { formatOf, formatted } from '../writing/formatting.ts';
-import { askedAt, meant, mentionsIn } from '../writing/mentions.ts';
+import { askedAt, emojiAskedAt, meant, mentionsIn } from '../writing/mentions.ts';
 import { messageOf } from '../writing/outgoing.ts';
 import { momentOf, sendTimes } from '../writing/send-times.ts';
 import { refusalOf, type Standing } from '../writing/writable.ts';
 
 const ADA = { id: 'act_a', name: 'Ada Lovelace', type: 'user' } as const;
+
+t.test('an emoji is asked for after a colon that begins a word, and two letters', (t) => {
+  t.strictSame(emojiAskedAt('hi :ta', 6), { from: 3, words: 'ta' });
+  t.strictSame(emojiAskedAt(':tada:', 6), { from: 0, words: 'tada:' });
+  t.strictSame(emojiAskedAt('(:+1', 4), { from: 1, words: '+1' });
+  for (const text of [':t', 'at 10:30', 'https://x', ': no', 'a:tada']) {
+    t.equal(emojiAskedAt(text, text.length), null, text);
+  }
+  t.end();
+});
 
 t.test('a name is asked for after an @ that begins a word', async (t) => {
   t.strictSame(askedAt('hi @ad', 6), { from: 3, words: 'ad' });
@@ -166,6 +176,15 @@ t.test('writing is kept by person and place, and survives what others store', as
   t.strictSame(grace.get('cnv_1'), written);
   grace.set('cnv_1', NOTHING_WRITTEN);
   t.strictSame([...map.keys()], ['other']);
+  grace.choose('customer');
+  const reply = { ...NOTHING_WRITTEN, audience: 'customer' };
+  t.strictSame(grace.get('cnv_3'), reply, 'a case begins with the last choice');
+  t.strictSame(grace.get('cnv_3 msg_1'), NOTHING_WRITTEN, 'a thread does not');
+  t.strictSame(ada.get('cnv_3'), NOTHING_WRITTEN);
+  grace.set('cnv_3', { ...NOTHING_WRITTEN, text: 'hi' });
+  t.match(grace.get('cnv_3'), { audience: 'internal' }, 'a written text keeps its audience');
+  grace.clear();
+  t.strictSame([...map.keys()], ['other'], 'signing out forgets the choice');
   for (const text of ['{', '{"text":1}', '{"text":"x","mentions":[],"audience":"all"}']) {
     map.set('parley-writing acc a cnv_1', text);
     t.strictSame(ada.get('cnv_1'), NOTHING_WRITTEN, text);

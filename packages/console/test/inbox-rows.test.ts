@@ -3,10 +3,13 @@
 import type { Client } from '@parley/client';
 import { plainLine } from '@parley/markdown/plain-line.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { ViewFilters } from '@parley/protocol/resources/conversation-view.ts';
 import t from 'tap';
+import { durationOf } from '../inbox/duration.ts';
 import { VIEWS, viewOf } from '../inbox/inbox-view.ts';
 import { lastMessageOf } from '../inbox/last-message.ts';
 import { laterTimes } from '../inbox/later.ts';
+import { filtersOf, textOf, UNFILTERED } from '../inbox/list-filters.ts';
 import { type ActionContext, rowActions } from '../inbox/row-actions.ts';
 import { nextRow } from '../inbox/use-row-focus.ts';
 import { nameOf } from '../names/conversation-name.ts';
@@ -117,6 +120,7 @@ t.test('actions call the SDK with what is shown', async (t) => {
   const shown = conversation({ participants: [me], unread: 1, last_message: message({ sequence: 9 }) });
   let times: readonly { readonly label: string; readonly act: () => void }[] = [];
   const actions = rowActions(shown, contextWith({ client, onTimes: (items) => (times = items) }));
+  Object.assign(globalThis, { location: new URL('http://x/console/') });
   const act = (name: string) => actions.find((action) => action.name === name)!.act();
   act('read');
   act('archive');
@@ -152,8 +156,16 @@ t.test('times to come: in order, not before now, of a working day', async (t) =>
 
 t.test('views have ids of their own, and an unknown one is the first', async (t) => {
   t.equal(new Set(VIEWS.map(({ id }) => id)).size, VIEWS.length);
-  t.equal(viewOf('waiting_internal').query.workflow_status, 'waiting_internal');
-  t.equal(viewOf('nothing'), VIEWS[0]);
+  t.equal(viewOf({ workflow_status: ['waiting_internal'] })?.id, 'waiting_internal');
+  t.equal(viewOf(UNFILTERED), VIEWS[0]);
+  t.equal(viewOf({ filter: ['unread'], workflow_status: ['open'] }), undefined, 'combined');
+  const filters: ViewFilters = { order: 'waiting', filter: ['mine', 'unread'], assignee_id: 'me' };
+  t.strictSame(textOf(filtersOf(textOf(filters))), textOf(filters));
+  t.strictSame(filtersOf('order=oldest&filter=unread,all&colour=red'), { filter: ['unread'] });
+  t.match(
+    [durationOf(5), durationOf(60), durationOf(2880)].map(({ short }) => short),
+    ['5 min', '1 h', '2 d'],
+  );
 });
 
 t.test('rows by keys: by id, whatever stands above them', async (t) => {

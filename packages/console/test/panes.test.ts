@@ -5,13 +5,16 @@ import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { Email } from '@parley/protocol/resources/email.ts';
 import type { Me } from '@parley/protocol/resources/me.ts';
 import { jsonText } from '@parley/ui/data/json-text.ts';
+import { costText, durationText } from '@parley/ui/text/amounts.ts';
 import t from 'tap';
 import { excerptOf } from '../details/excerpt.ts';
 import { rightsOf } from '../details/rights.ts';
 import { holdChangeOf } from '../holds/hold-change.ts';
 import { hasRemotePictures, withPictures } from '../mail/mail-pictures.ts';
+import { hasTable } from '../mail/mail-table.ts';
 import { bareSubject, whyOf } from '../mail/mail-words.ts';
-import { costText, durationText, toneOf } from '../runs/run-words.ts';
+import { toneOf } from '../runs/run-words.ts';
+import { hasLongNumber, splitArguments } from '../runs/split-arguments.ts';
 
 t.test('rights follow from the role in the conversation and in the account', async (t) => {
   const of = (role: string | null, account = 'user', permissions = ['messaging:update'], type = 'group') => {
@@ -107,4 +110,23 @@ t.test('arguments are shown exactly, and nothing in them is hidden', async (t) =
   t.match(text, '\\u200b');
   t.match(text, '\\udb40\\udc41');
   t.equal(jsonText(undefined), 'null');
+});
+
+t.test('arguments of a call: texts to read, and the rest', async (t) => {
+  const text = '# Summary\n\nAll is well.';
+  t.strictSame(splitArguments({ body: { content: text, to: 7 }, path: 'a' }), {
+    texts: [{ name: 'content', text }],
+    rest: { body: { to: 7 }, path: 'a' },
+  });
+  t.strictSame(splitArguments({ content: text }), { texts: [{ name: 'content', text }], rest: undefined });
+  const hidden = { content: `${text}\u202e`, list: [text] };
+  t.strictSame(splitArguments(hidden), { texts: [], rest: hidden }, 'what cannot be seen stays JSON');
+  t.strictSame(splitArguments('a\nb'), { texts: [], rest: 'a\nb' });
+  t.ok(hasLongNumber({ at: [{ amount: 2 ** 53 + 2 }] }));
+  t.notOk(hasLongNumber({ amount: 9007199254740991, share: 0.5, id: '9007199254740993' }));
+});
+
+t.test('a mail has a table of data where it has heads', async (t) => {
+  t.ok(hasTable('<table><tr><TH scope="row">Order</TH></tr></table>'));
+  t.notOk(hasTable('<thead><table><tr><td>Order</td></tr></table>'));
 });

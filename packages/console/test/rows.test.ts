@@ -80,6 +80,8 @@ t.test('readers stand under the last message that each has read', (t) => {
   ]);
   t.equal(drawn(all, { reads }), 'day 1 2(grace) 5(vera)');
   t.equal(drawn(all, { reads, shown: [0, 2] as const, isNewest: false }), 'day 1 2');
+  const own = new Map([['a', { sequence: 5 }]]);
+  t.equal(drawn(all, { reads: own }), 'day 1 2(a) 5', 'an author is no reader of the own message');
   t.end();
 });
 

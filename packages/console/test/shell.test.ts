@@ -54,6 +54,15 @@ t.test('keys: none that is part of a text, or of a composition', async (t) => {
   t.equal(press('?', { shiftKey: true }), 'help');
   t.equal(press('?', { shiftKey: true }, true), undefined);
   t.equal(press('n', {}, true), undefined);
+  t.strictSame(
+    ['r', 'e', 's', 'a', 'z'].map((key) => press(key)),
+    ['reply', 'done', 'snooze', 'assign', 'undo'],
+  );
+  t.strictSame(
+    ['r', 'e', 's', 'a', 'z'].map((key) => press(key, {}, true)),
+    Array(5).fill(undefined),
+  );
+  t.equal(press('r', { ctrlKey: true, metaKey: true }), undefined);
   t.equal(press('n', { altKey: true }), undefined);
   t.equal(press('F6', {}, true), 'nextPart');
   t.equal(press('F6', { shiftKey: true }), 'previousPart');

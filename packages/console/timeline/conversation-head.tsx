@@ -1,21 +1,28 @@
 import { useConversation } from '@parley/client/react';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { Button, IconButton } from '@parley/ui/elements/button.tsx';
-import { Info, Pin, Users } from 'lucide';
+import { Icon } from '@parley/ui/elements/icon.tsx';
+import { AlarmClock, Info, Pin, Users } from 'lucide';
+import { ACTION_KEYS, type RowAction } from '../inbox/row-actions.ts';
+import { snoozedText } from '../inbox/undoable.ts';
+import { useActions } from '../inbox/use-actions.tsx';
 import { nameOf } from '../names/conversation-name.ts';
 import { showPane } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { CaseControls } from './case-controls.tsx';
 
-/** The head of a conversation: its facts, and the buttons of its panes. */
+/** The head of a conversation: its facts, what is done with it, and the buttons of its panes. */
 export function ConversationHead({ conversationId }: { readonly conversationId: string }) {
   const { me } = useSignedIn();
   const { conversation, pins, presence } = useConversation(conversationId);
   const { name, avatarUrl, otherId } = conversation === null ? NAMELESS : nameOf(conversation, me.actor.id);
   const members = conversation?.participants?.length ?? 0;
   const showDetails = () => showPane({ shows: 'details' });
-  const lane = conversation?.workflow_status;
+  const isCase = conversation?.audience === 'customer';
+  const isShown = isCase && conversation.title !== null;
   return (
-    <header class="conversation-head">
+    <header class="conversation-head" data-case={isCase} data-focus="button">
       {name !== '' && (
         <Avatar
           name={name}
@@ -25,12 +32,17 @@ export function ConversationHead({ conversationId }: { readonly conversationId: 
         />
       )}
       <div class="conversation-title">
-        <h1 title={name}>{name}</h1>
-        {lane && <span class="message-tag">{LANES[lane]}</span>}
+        <h1 title={isShown ? `${name} (customers see this title)` : name}>{name}</h1>
         {conversation?.legal_hold === 'held' && <span class="message-tag">Legal hold</span>}
       </div>
+      {conversation !== null && <Acts conversation={conversation} />}
       {pins.length > 0 && (
-        <Button look="plain" icon={Pin} aria-label={`${pins.length} pinned messages`} onClick={showDetails}>
+        <Button
+          look="plain"
+          icon={Pin}
+          aria-label={pins.length === 1 ? '1 pinned message' : `${pins.length} pinned messages`}
+          onClick={showDetails}
+        >
           {pins.length}
         </Button>
       )}
@@ -49,13 +61,58 @@ export function ConversationHead({ conversationId }: { readonly conversationId: 
   );
 }
 
-const NAMELESS = { name: '', avatarUrl: null, otherId: null };
+/** The controls with which a conversation is worked: those of a case, snooze, and its end. */
+function Acts({ conversation }: { readonly conversation: Conversation }) {
+  const { actionsOn, overlays } = useActions();
+  const actionOf = (name: RowAction['name'], anchor = document.body) =>
+    actionsOn(conversation, anchor).find((one) => one.name === name);
+  const isCase = conversation.audience === 'customer';
+  const snooze = actionOf('snooze');
+  const end = actionOf(isCase ? 'resolve' : 'archive');
+  const { snoozed, snoozed_until: until = null } = conversation;
+  const text = snoozedText(until === null ? null : new Date(until));
+  return (
+    <>
+      <div class="conversation-state">
+        {isCase && <CaseControls conversation={conversation} actionOf={actionOf} />}
+        {snoozed && (
+          <span class="message-tag conversation-snoozed" title={text}>
+            <Icon of={AlarmClock} size={13} />
+            <span class="one-line">{text}</span>
+          </span>
+        )}
+      </div>
+      {snooze?.icon && (
+        <IconButton
+          class="conversation-act"
+          icon={snooze.icon}
+          label={snooze.label}
+          aria-keyshortcuts={ACTION_KEYS.snooze.toUpperCase()}
+          onClick={({ currentTarget }) => actionOf('snooze', currentTarget)?.act()}
+        />
+      )}
+      {end?.icon &&
+        (isCase ? (
+          <Button
+            class="conversation-act"
+            icon={end.icon}
+            aria-keyshortcuts={ACTION_KEYS.resolve.toUpperCase()}
+            onClick={end.act}
+          >
+            {end.label}
+          </Button>
+        ) : (
+          <IconButton
+            class="conversation-act"
+            icon={end.icon}
+            label={end.label}
+            aria-keyshortcuts={ACTION_KEYS.archive.toUpperCase()}
+            onClick={end.act}
+          />
+        ))}
+      {overlays}
+    </>
+  );
+}
 
-const LANES = {
-  new: 'New',
-  open: 'Open',
-  waiting_internal: 'Waiting for the team',
-  waiting_external: 'Waiting for the customer',
-  needs_approval: 'Needs approval',
-  resolved: 'Resolved',
-} as const;
+const NAMELESS = { name: '', avatarUrl: null, otherId: null };

@@ -15,7 +15,7 @@ export interface ConversationProps {
 /** An open conversation: its head, its timeline, and the composer. */
 export function Conversation({ id, message }: ConversationProps) {
   return (
-    <section class="conversation" aria-label="Conversation">
+    <section class="conversation" aria-label="Conversation" data-focus=".composer .message-field">
       <ConversationHead conversationId={id} />
       <HoldBanner conversationId={id} />
       <MessagesOf conversationId={id}>

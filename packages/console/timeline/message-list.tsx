@@ -5,7 +5,8 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { useMessageContext } from '../message/message-context.tsx';
 import { MessageRow } from '../message/message-row.tsx';
 import { moveFocus } from './move-focus.ts';
-import { rowsOf, type TimelineRow } from './rows.ts';
+import { useOneTabStop } from './one-tab-stop.ts';
+import { firstUnread, rowsOf, type TimelineRow } from './rows.ts';
 import { ScrollKeeper } from './scroll-keeper.ts';
 import { around, indexesOf, NEWEST, type ShownRange, withNewer, withOlder } from './shown-range.ts';
 import { useOpening, useTarget } from './use-opening.ts';
@@ -43,6 +44,7 @@ export function MessageList(props: MessageListProps) {
   const box = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const keeper = useRef<ScrollKeeper>(undefined);
+  useOneTabStop(list);
   const isLoading = useRef({ top: false, bottom: false });
   const near = useEvent(async (edge: 'top' | 'bottom') => {
     if (isLoading.current[edge] || source.status !== 'ready' || line === undefined) return;
@@ -54,7 +56,11 @@ export function MessageList(props: MessageListProps) {
         grow('top');
       } else {
         if (isNewest) return;
-        if (to === messages.length) await source.loadNewer();
+        if (to === messages.length) {
+          // A range without ends would move on with what is loaded, and take away what is read.
+          setRange({ from: messages[from]?.key ?? null, to: messages[to - 1]?.key ?? null });
+          await source.loadNewer();
+        }
         grow('bottom');
       }
     } catch {
@@ -90,7 +96,19 @@ export function MessageList(props: MessageListProps) {
     keeper.current!.keep();
   }, [rows, isNewest]);
 
-  useOpening({ list, keeper, isReady: source.status === 'ready' && line !== undefined && target === null });
+  const reveal = (index: number) => {
+    const next = around(messages, indexes, index);
+    if (next !== null) setRange(next);
+    return next === null;
+  };
+  useOpening({
+    list,
+    keeper,
+    // A list that is shown because the reader asked for the end begins there.
+    isReady: source.status === 'ready' && line !== undefined && target === null && ends === 0,
+    unreadAt: line == null ? -1 : firstUnread(messages, line, ownId),
+    reveal,
+  });
   const toNewest = useEvent(() => {
     // The newest part replaces an old part of the conversation, and begins at its end.
     if (source.hasNewer) return;
@@ -102,17 +120,7 @@ export function MessageList(props: MessageListProps) {
   useLayoutEffect(() => {
     if (ends > 0) toNewest();
   }, [ends]);
-  useTarget({
-    target,
-    list,
-    keeper,
-    source,
-    reveal: (index) => {
-      const next = around(messages, indexes, index);
-      if (next !== null) setRange(next);
-      return next === null;
-    },
-  });
+  useTarget({ target, list, keeper, source, reveal });
   const last = messages.at(-1);
   const lastKey = last?.key;
   const isOwnEcho = last?.id === null && last.delivery === 'pending' && last.reply_to_id === null;

@@ -55,7 +55,7 @@ export function rowsOf({ messages, shown: [from, to], line, ...input }: RowsInpu
 }
 
 /** Returns the index of the first message of another person behind a number, or -1. */
-function firstUnread(messages: readonly TimelineMessage[], line: number, ownId: string): number {
+export function firstUnread(messages: readonly TimelineMessage[], line: number, ownId: string): number {
   return messages.findIndex(
     (message) =>
       message.sequence !== null &&
@@ -99,7 +99,10 @@ function readersOf(
     if (id === ownId || sequence < first) continue;
     let index = last;
     while (index >= from && messages[index]!.sequence! > sequence) index -= 1;
-    if (index < from || (index === last && !isNewest)) continue;
+    if (index === last && !isNewest) continue;
+    // An author is no reader of the own message, but of the one above.
+    while (index >= from && authorIdOf(messages[index]!) === id) index -= 1;
+    if (index < from) continue;
     readers.set(index, [...(readers.get(index) ?? []), id]);
   }
   return readers;

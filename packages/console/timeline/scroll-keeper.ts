@@ -72,6 +72,8 @@ export class ScrollKeeper {
     row.scrollIntoView({ block, behavior: 'instant' });
     this.#top = this.#box.scrollTop;
     this.#anchor = { row, top: this.#topOf(row) };
+    // A list that fits, or was at its end, does not scroll.
+    this.#noticeEnd();
     this.#tellNear();
   }
 

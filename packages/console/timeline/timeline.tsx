@@ -1,11 +1,14 @@
+import type { TimelineMessage } from '@parley/client';
 import { useConversation } from '@parley/client/react';
 import { Button } from '@parley/ui/elements/button.tsx';
+import { shortTimeOf } from '@parley/ui/text/time.ts';
 import { ArrowDown } from 'lucide';
 import { useEffect, useState } from 'preact/hooks';
 import { useMessageContext } from '../message/message-context.tsx';
 import { go } from '../nav/place.ts';
 import { Announcements } from './announcements.tsx';
 import { MessageList } from './message-list.tsx';
+import { firstUnread } from './rows.ts';
 import { useReading } from './use-reading.ts';
 import { useSource } from './use-source.ts';
 
@@ -19,15 +22,17 @@ export function Timeline({ message }: TimelineProps) {
   const { conversationId, rights } = useMessageContext();
   const { ownId } = rights;
   const { messages, status, live } = useConversation(conversationId);
-  const { source, target } = useSource(conversationId, message);
-  const [isAtEnd, setAtEnd] = useState(true);
-  const { line, newCount } = useReading(conversationId, ownId, isAtEnd);
+  // Undefined until the list is shown, so that nothing counts as read before.
+  const [isAtEnd, setAtEnd] = useState<boolean>();
+  const { line, newCount } = useReading(conversationId, ownId, isAtEnd === true);
+  const { source, target, toNewest } = useSource(conversationId, message, line);
   const [ends, setEnds] = useState(0);
   const toEnd = () => {
     if (message !== undefined) go({ main: { at: 'conversation', id: conversationId } }, { replace: true });
+    toNewest();
     setEnds((count) => count + 1);
   };
-  const isLong = isAtEnd && source.key === 'newest' && messages.length > MOST_KEPT;
+  const isLong = isAtEnd === true && source.key === 'newest' && messages.length > MOST_KEPT;
   useEffect(() => {
     if (isLong) live?.forgetOlder(KEPT).catch(() => {});
   }, [isLong, live]);
@@ -43,7 +48,10 @@ export function Timeline({ message }: TimelineProps) {
         onAtEnd={setAtEnd}
         onOwn={toEnd}
       />
-      {!isAtEnd && (
+      {isAtEnd === false && line != null && newCount > 0 && (
+        <UnreadNote count={newCount} since={sinceOf(source.messages, line, ownId)} onJump={toEnd} />
+      )}
+      {isAtEnd === false && (
         <Button class="timeline-newest" icon={ArrowDown} onClick={toEnd}>
           {newCount === 0 ? 'Newest' : newCount === 1 ? '1 new message' : `${newCount} new messages`}
         </Button>
@@ -51,6 +59,33 @@ export function Timeline({ message }: TimelineProps) {
       <Announcements messages={messages} isReady={status === 'ready'} ownId={ownId} />
     </div>
   );
+}
+
+interface UnreadNoteProps {
+  readonly count: number;
+  /** When the first one was written; null where it is not loaded. */
+  readonly since: string | null;
+  readonly onJump: () => void;
+}
+
+/** Says above the messages how much is unread, for a reader who begins with the first of it. */
+function UnreadNote({ count, since, onJump }: UnreadNoteProps) {
+  return (
+    <p class="timeline-unread-note">
+      <span>
+        {count.toLocaleString('en')} new{since !== null && ` since ${shortTimeOf(since)}`}
+      </span>
+      <button type="button" onClick={onJump}>
+        Jump to newest
+      </button>
+    </p>
+  );
+}
+
+function sinceOf(messages: readonly TimelineMessage[], line: number, ownId: string): string | null {
+  return messages[0]?.sequence != null && messages[0].sequence > line + 1
+    ? null
+    : (messages[firstUnread(messages, line, ownId)]?.created_at ?? null);
 }
 
 /** Messages in the memory of the page while its reader is at the end. */

@@ -8,21 +8,30 @@ interface Scrolled {
   readonly keeper: RefObject<ScrollKeeper | undefined>;
 }
 
+export interface OpeningInput extends Scrolled {
+  readonly isReady: boolean;
+  /** The index of the first unread message, or -1. */
+  readonly unreadAt: number;
+  readonly reveal: TargetInput['reveal'];
+}
+
 /**
- * Begins at the newest message, or at the unread line where it does not fit, unless the reader has
- * scrolled already.
+ * Begins at the newest message, or at the unread line where what is unread does not fit, unless the
+ * reader has scrolled already.
  */
-export function useOpening({ list, keeper, isReady }: Scrolled & { readonly isReady: boolean }): void {
+export function useOpening({ list, keeper, isReady, unreadAt, reveal }: OpeningInput): void {
   const isDone = useRef(false);
   useLayoutEffect(() => {
     if (!isReady || isDone.current) return;
+    // It is in the document with the next rendering.
+    if (unreadAt >= 0 && !reveal(unreadAt)) return;
     isDone.current = true;
     const scroll = keeper.current!;
     if (!scroll.isAtEnd) return;
     scroll.toEnd();
     const line = list.current!.querySelector('.timeline-unread');
     if (line !== null && !scroll.isBelowTop(line)) scroll.show(line, 'start');
-  }, [isReady, list, keeper]);
+  });
 }
 
 export interface TargetInput extends Scrolled {

@@ -1,7 +1,7 @@
 import type { TimelineMessage } from '@parley/client';
 import { useConversation } from '@parley/client/react';
 import { useEvent } from '@parley/ui/hooks/use-event.ts';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { authorIdOf } from '../message/message-look.ts';
 
 export interface Reading {
@@ -10,7 +10,7 @@ export interface Reading {
    * known.
    */
   readonly line: number | null | undefined;
-  /** Messages of others that have arrived since the reader was at the end. */
+  /** Messages of others that are unread, or have arrived since the reader was at the end. */
   readonly newCount: number;
 }
 
@@ -36,7 +36,8 @@ export function useReading(conversationId: string, ownId: string, isAtEnd: boole
     setLine(position);
     setHeld(true);
   });
-  useEffect(moved, [isKnown, position]);
+  // Before it is painted: the unread line decides where the conversation opens.
+  useLayoutEffect(moved, [isKnown, position]);
 
   const last = lastSent(messages);
   const seen = useRef(0);
@@ -68,7 +69,9 @@ export function useReading(conversationId: string, ownId: string, isAtEnd: boole
       clearTimeout(timer.current);
     };
   }, []);
-  return { line, newCount: isAtEnd ? 0 : newSince(messages, seen.current, ownId) };
+  const isLineShown = line !== null && line !== undefined;
+  const newCount = Math.max(isLineShown ? unread : 0, newSince(messages, seen.current, ownId));
+  return { line, newCount: isAtEnd ? 0 : newCount };
 }
 
 function lastSent(messages: readonly TimelineMessage[]): number {

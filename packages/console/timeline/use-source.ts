@@ -23,22 +23,38 @@ export interface Target {
   readonly turn: number;
 }
 
+export interface Shown {
+  readonly source: Source;
+  readonly target: Target | null;
+  /** Follows the newest messages from now on. */
+  readonly toNewest: () => void;
+}
+
 /**
- * Follows the newest messages of a conversation, or those around a message that the place names, if
- * it is not among the newest. A message that arrives meanwhile is not appended to an old part.
+ * Follows the newest messages of a conversation, or those around a message that the place names, or
+ * around the first unread one, if it is not among the newest. A message that arrives meanwhile is
+ * not appended to an old part. `line` is the number above the unread line (use-reading.ts).
  */
 export function useSource(
   conversationId: string,
   message: string | undefined,
-): { readonly source: Source; readonly target: Target | null } {
+  line: number | null | undefined,
+): Shown {
   const own = useConversation(conversationId);
-  const [at, setAt] = useState<string | null>(null);
+  const [chosen, setAt] = useState<string | null | undefined>(undefined);
+  const opensAt = useRef<number | null>(undefined);
+  if (opensAt.current === undefined && own.status === 'ready' && line !== undefined) {
+    const oldest = own.messages.find(({ sequence }) => sequence !== null)?.sequence ?? 0;
+    const isFarUp = message === undefined && line !== null && own.hasOlder && oldest > line + 1;
+    opensAt.current = isFarUp ? line + 1 : null;
+  }
+  const at = chosen === undefined ? (opensAt.current ?? null) : chosen;
   const around = useMessagesAround(conversationId, at);
   const [target, setTarget] = useState<Target | null>(null);
   const isReady = own.status === 'ready';
   const lead = useEvent(() => {
     if (message === undefined) {
-      setAt(null);
+      setAt((before) => (before === undefined ? undefined : null));
       setTarget(null);
       return;
     }
@@ -63,7 +79,7 @@ export function useSource(
           loadNewer: async () => {},
         }
       : {
-          key: at,
+          key: String(at),
           messages: around.messages,
           status: around.status,
           hasOlder: around.hasOlder,
@@ -71,7 +87,7 @@ export function useSource(
           loadOlder: async () => around.live?.loadOlder(),
           loadNewer: async () => around.live?.loadNewer(),
         };
-  return { source, target };
+  return { source, target, toNewest: () => setAt(null) };
 }
 
 /** Counts the times that the page was led to its present place. */

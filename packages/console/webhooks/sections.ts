@@ -1,9 +1,14 @@
-import { isStatus, type Section } from '../administration/section.ts';
+import { CURRENT_VERSION } from '@parley/protocol/versions.ts';
+import type { Section } from '../administration/section.ts';
+import { REPLAY_TEXTS, WEBHOOK_TEXTS } from '../administration/texts/channel-texts.ts';
+import { DeliveryLog } from './delivery-log.tsx';
 
 /** The receivers of events. */
 export const WEBHOOK_SECTIONS: readonly Section[] = [
   {
     slug: 'webhooks',
+    texts: WEBHOOK_TEXTS,
+    begin: () => ({ version: CURRENT_VERSION }),
     title: 'Webhooks',
     one: 'webhook',
     about: 'Where events are sent to, and how that went.',
@@ -24,6 +29,7 @@ export const WEBHOOK_SECTIONS: readonly Section[] = [
       {
         label: 'Replay',
         operation: 'replay_webhook',
+        texts: REPLAY_TEXTS,
         warning: 'All events since then are sent again.',
       },
       {
@@ -34,19 +40,6 @@ export const WEBHOOK_SECTIONS: readonly Section[] = [
         removes: true,
       },
     ],
-    parts: [
-      {
-        title: 'Deliveries',
-        list: 'list_webhook_deliveries',
-        columns: ['event_type', 'status', 'attempts', 'last_status_code', 'last_error', 'created_at'],
-        actions: [
-          {
-            label: 'Redeliver',
-            operation: 'redeliver_webhook_delivery',
-            when: isStatus('delivered', 'failed'),
-          },
-        ],
-      },
-    ],
+    More: DeliveryLog,
   },
 ];

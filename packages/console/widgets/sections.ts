@@ -1,10 +1,15 @@
+import { h } from 'preact';
 import type { Section } from '../administration/section.ts';
+import { WIDGET_TEXTS } from '../administration/texts/channel-texts.ts';
+import { WidgetPreview } from './widget-preview.tsx';
 import { WidgetSnippet } from './widget-snippet.tsx';
 
 /** Chats that pages embed. */
 export const WIDGET_SECTIONS: readonly Section[] = [
   {
     slug: 'widgets',
+    texts: WIDGET_TEXTS,
+    beside: (value) => h(WidgetPreview, { value }),
     title: 'Widgets',
     one: 'widget',
     about: 'Chats that pages of your sites embed.',

@@ -6,7 +6,10 @@ import { useSignedIn } from '../session/session-context.tsx';
 export function WidgetSnippet({ item }: MoreProps) {
   const { me } = useSignedIn();
   const source = `${location.origin}/widget.js`;
-  const snippet = `<script src="${source}" data-account="${me.account.id}" data-widget="${item.id}" async></script>`;
+  const { light } = (item.colors ?? {}) as { readonly light?: string | null };
+  // The button is drawn before the frame is loaded, which has the colours of the widget.
+  const color = light ? ` data-color="${light}"` : '';
+  const snippet = `<script src="${source}" data-account="${me.account.id}" data-widget="${item.id}"${color} async></script>`;
   return (
     <section class="administration-part" aria-label="Snippet">
       <h2>Snippet</h2>

@@ -1,12 +1,13 @@
 import type { Conversation, InboxQuery } from '@parley/client';
 import { useInbox, useNotifications } from '@parley/client/react';
 import { useMemo } from 'preact/hooks';
-import { useWaitingRuns } from '../runs/waiting.ts';
 
 const PROPOSED = { category: 'draft.proposed', pageSize: 50 } as const;
 
-/** The lanes of cases in which the customer waits for an answer. */
-const TO_ANSWER: InboxQuery = { filter: 'mine', workflow_status: ['new', 'open'], pageSize: 50 };
+/** The open cases whose customers wait for an answer, the longest waiting first. */
+const WAITING = { order: 'waiting', status: 'active', pageSize: 25 } as const;
+const MINE: InboxQuery = { ...WAITING, filter: 'mine' };
+const UNASSIGNED: InboxQuery = { ...WAITING, filter: 'unassigned' };
 
 /** A reply that waits for approval. */
 export interface ProposedDraft {
@@ -28,13 +29,21 @@ export function useProposedDrafts(): readonly ProposedDraft[] {
   );
 }
 
-/** Follows the cases of this person whose customers wait for an answer. */
-export function useCasesToAnswer(): { readonly cases: readonly Conversation[]; readonly hasMore: boolean } {
-  const { conversations: cases, hasMore } = useInbox(TO_ANSWER);
-  return { cases, hasMore };
+/** A part of the cases that wait. */
+export interface WaitingCases {
+  readonly cases: readonly Conversation[];
+  /** Loads the next page; null where there is none. */
+  readonly more: (() => Promise<unknown>) | null;
 }
 
-/** Counts the work that waits for the person. */
-export function useWorkCount(): number {
-  return useWaitingRuns().length + useProposedDrafts().length + useCasesToAnswer().cases.length;
+/** Follows the cases of this person, or those without an owner, whose customers wait. */
+export function useWaitingCases(of: 'mine' | 'unassigned'): WaitingCases {
+  const { conversations: cases, hasMore, live } = useInbox(of === 'mine' ? MINE : UNASSIGNED);
+  return { cases, more: hasMore && live !== undefined ? () => live.loadMore() : null };
+}
+
+/** Follows the numbers of what waits for the person, as the server counts them. */
+export function useWorkCounts() {
+  const { summary } = useInbox({ pageSize: 1, include: [] });
+  return summary?.work;
 }

@@ -1,8 +1,8 @@
-import { useWorkCount } from './use-work.ts';
+import { useWorkCounts } from './use-work.ts';
 
 /** The number of things that wait for the person, for the side bar. */
 export function WorkCount() {
-  const count = useWorkCount();
+  const count = useWorkCounts()?.count ?? 0;
   if (count === 0) return null;
   return (
     <span class="work-count">

@@ -1,22 +1,33 @@
 import { useConversation, useRun } from '@parley/client/react';
+import { Button } from '@parley/ui/elements/button.tsx';
+import { notifyFailure } from '@parley/ui/feedback/notify.ts';
 import type { ComponentChildren } from 'preact';
 import { DraftCard } from '../drafts/draft-card.tsx';
 import { ApprovalCard } from '../runs/approval-card.tsx';
 import { useWaitingRuns } from '../runs/waiting.ts';
 import { CaseRow } from './case-row.tsx';
 import { ConversationLink } from './conversation-link.tsx';
-import { type ProposedDraft, useCasesToAnswer, useProposedDrafts } from './use-work.ts';
+import {
+  type ProposedDraft,
+  useProposedDrafts,
+  useWaitingCases,
+  useWorkCounts,
+  type WaitingCases,
+} from './use-work.ts';
 
-/** The work that waits for the person: calls and drafts to decide, and customers to answer. */
+/** The work that waits for the person: cases without an owner, calls and drafts, own customers. */
 export function WorkPage() {
   const runs = useWaitingRuns();
   const drafts = useProposedDrafts();
-  const { cases, hasMore } = useCasesToAnswer();
-  const isNothing = runs.length + drafts.length + cases.length === 0;
+  const free = useWaitingCases('unassigned');
+  const mine = useWaitingCases('mine');
+  const counts = useWorkCounts();
+  const isNothing = runs.length + drafts.length + free.cases.length + mine.cases.length === 0;
   return (
     <section class="work-page" aria-labelledby="work-title">
       <h1 id="work-title">Work</h1>
       {isNothing && <p class="work-page-empty">Nothing waits for you.</p>}
+      <Cases title="Without an owner" count={counts?.unassigned} {...free} />
       <Part title="Calls to approve" count={runs.length}>
         {runs.map((id) => (
           <RunToDecide key={id} id={id} />
@@ -27,34 +38,43 @@ export function WorkPage() {
           <DraftToDecide key={draft.id} {...draft} />
         ))}
       </Part>
-      <Part title="Customers to answer" count={cases.length} hasMore={hasMore}>
-        <ul class="work-page-cases">
-          {cases.map((conversation) => (
-            <CaseRow key={conversation.id} conversation={conversation} />
-          ))}
-        </ul>
-      </Part>
+      <Cases title="Customers to answer" count={counts?.mine} {...mine} />
     </section>
+  );
+}
+
+interface CasesProps extends WaitingCases {
+  readonly title: string;
+  /** As the server counts them, also where not all are loaded. */
+  readonly count: number | undefined;
+}
+
+function Cases({ title, count, cases, more }: CasesProps) {
+  if (cases.length === 0) return null;
+  return (
+    <Part title={title} count={count ?? cases.length}>
+      <ul class="work-page-cases">
+        {cases.map((conversation) => (
+          <CaseRow key={conversation.id} conversation={conversation} />
+        ))}
+      </ul>
+      {more !== null && <Button onClick={() => void more().catch(notifyFailure)}>Show more</Button>}
+    </Part>
   );
 }
 
 interface PartProps {
   readonly title: string;
   readonly count: number;
-  readonly hasMore?: boolean;
   readonly children: ComponentChildren;
 }
 
-function Part({ title, count, hasMore = false, children }: PartProps) {
+function Part({ title, count, children }: PartProps) {
   if (count === 0) return null;
   return (
     <section class="work-page-part" aria-label={title}>
       <h2>
-        {title}{' '}
-        <span class="work-count">
-          {count}
-          {hasMore && '+'}
-        </span>
+        {title} <span class="work-count">{count}</span>
       </h2>
       {children}
     </section>

@@ -25,6 +25,12 @@ export function askedAt(text: string, caret: number): Asked | null {
   return found === null ? null : { from: caret - found[1]!.length - 1, words: found[1]! };
 }
 
+/** Returns the name of an emoji that is being written at the caret, or null. */
+export function emojiAskedAt(text: string, caret: number): Asked | null {
+  const found = /(?:^|[\s([{"'*_]):([a-z0-9_+-]{2,40}:?)$/iu.exec(text.slice(0, caret));
+  return found === null ? null : { from: caret - found[1]!.length - 1, words: found[1]! };
+}
+
 /** Returns the members of a conversation that may be mentioned: people first, then agents. */
 export function membersOf(participants: readonly Participant[], ownId: string): Candidate[] {
   const candidates = participants.flatMap(({ type, actor }): Candidate[] => {

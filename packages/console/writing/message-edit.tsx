@@ -22,12 +22,14 @@ export interface MessageEditProps {
   /** The time of a scheduled message, as the value of a field. */
   readonly time?: string;
   readonly onSave: (change: EditMessageBody) => Promise<unknown> | undefined;
+  /** Sends the saved draft, by a button of its own. */
+  readonly onSend?: () => Promise<unknown> | undefined;
   /** Called when the change was saved or given up. */
   readonly onEnd: () => void;
 }
 
 /** Changes a written message: a sent one, a scheduled one, or an open draft. */
-export function MessageEdit({ conversationId, message, time, onSave, onEnd }: MessageEditProps) {
+export function MessageEdit({ conversationId, message, time, onSave, onSend, onEnd }: MessageEditProps) {
   const { people } = useConversation(conversationId);
   const [written, setWritten] = useState<Written>(() => ({
     text: message.body ?? '',
@@ -47,7 +49,7 @@ export function MessageEdit({ conversationId, message, time, onSave, onEnd }: Me
     field.current!.setSelectionRange(length, length);
   }, []);
   const isMail = message.channel === 'email' && message.status !== 'sent';
-  const save = async () => {
+  const save = async (send: MessageEditProps['onSend'] = undefined) => {
     const body = written.text.trim();
     // A message that was sent says that it was edited.
     if (message.status === 'sent' && body === message.body) return onEnd();
@@ -60,6 +62,7 @@ export function MessageEdit({ conversationId, message, time, onSave, onEnd }: Me
         ...(isMail && { ...mailOf(mail), subject: mail.subject.trim() }),
         ...(moment !== undefined && { scheduled_at: moment.toISOString() }),
       });
+      await send?.();
     });
     if (isDone) onEnd();
   };
@@ -98,9 +101,14 @@ export function MessageEdit({ conversationId, message, time, onSave, onEnd }: Me
       <Problem text={problem} />
       <div class="message-edit-tools">
         <Button onClick={onEnd}>Cancel</Button>
-        <Button type="submit" look="primary" disabled={isBusy}>
+        <Button type="submit" {...(onSend === undefined && { look: 'primary' })} disabled={isBusy}>
           Save
         </Button>
+        {onSend !== undefined && (
+          <Button look="primary" disabled={isBusy} onClick={() => save(onSend)}>
+            Save and send
+          </Button>
+        )}
       </div>
     </form>
   );

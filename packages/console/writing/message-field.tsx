@@ -4,6 +4,7 @@ import { TextField } from '@parley/ui/typing/text-field.tsx';
 import type { RefObject } from 'preact';
 import type { Mention } from '../session/kept-writing.ts';
 import { type Format, formatOf, formatted } from './formatting.ts';
+import { useEmojiList } from './use-emoji-list.tsx';
 import { useMentionList } from './use-mention-list.tsx';
 
 /** A text with the people chosen for it. */
@@ -16,6 +17,8 @@ export interface MessageFieldProps {
   readonly conversationId: string;
   readonly label: string;
   readonly placeholder?: string;
+  /** The key that leads to the field (`aria-keyshortcuts`). */
+  readonly shortcut?: string;
   readonly written: Written;
   /** Called with the changed parts. */
   readonly onWritten: (change: Partial<Written>) => void;
@@ -26,16 +29,25 @@ export interface MessageFieldProps {
   readonly field: RefObject<HTMLTextAreaElement | null>;
 }
 
-/** The field for the text of a message: an `@` completes names, shortcuts write Markdown. */
+/** The field for the text of a message: an `@` completes names, a `:` emoji; shortcuts write Markdown. */
 export function MessageField(props: MessageFieldProps) {
-  const { conversationId, label, placeholder, written, onWritten, onEnter, onKey, onPaste, field } = props;
-  const list = useMentionList(conversationId, ({ id, name, type }, asked) => {
+  const { conversationId, label, placeholder, shortcut, written, onWritten, onEnter, onKey, onPaste, field } =
+    props;
+  const people = useMentionList(conversationId, ({ id, name, type }, asked) => {
     onWritten({ mentions: [...written.mentions.filter((one) => one.id !== id), { id, name, type }] });
     insertText(field.current!, `@${name} `, asked.from, asked.from + asked.words.length + 1);
   });
-  const { suggestions, isOpen } = list;
+  const emoji = useEmojiList((one, { from, words }) => {
+    insertText(field.current!, one, from, from + words.length + 1);
+  });
+  const list = emoji.isOpen ? emoji : people;
+  const { isOpen } = list;
+  const close = () => {
+    people.close();
+    emoji.close();
+  };
   const key = (event: KeyboardEvent) => {
-    suggestions.press(event);
+    list.suggestions.press(event);
     if (event.defaultPrevented) return;
     const format = formatOf(event);
     if (format === undefined) onKey?.(event);
@@ -51,23 +63,34 @@ export function MessageField(props: MessageFieldProps) {
         field={field}
         onEnter={onEnter}
         {...(placeholder !== undefined && { placeholder })}
+        {...(shortcut !== undefined && { 'aria-keyshortcuts': shortcut })}
         {...(onPaste !== undefined && { onPaste })}
-        {...(isOpen && suggestions.field)}
+        {...(isOpen && list.suggestions.field)}
         class="message-field"
         value={written.text}
         onText={(text, area) => {
           onWritten({ text });
-          list.look(text, area.selectionStart);
+          people.look(text, area.selectionStart);
+          emoji.look(text, area.selectionStart);
         }}
         onKey={key}
-        onClick={list.close}
+        onClick={close}
       />
-      {isOpen && (
+      {people.isOpen && !emoji.isOpen && (
         <SuggestionPopover
-          of={suggestions}
+          of={people.suggestions}
           anchor={field.current!}
-          onClose={list.close}
+          onClose={close}
           label="People"
+          placement="top-start"
+        />
+      )}
+      {emoji.isOpen && (
+        <SuggestionPopover
+          of={emoji.suggestions}
+          anchor={field.current!}
+          onClose={close}
+          label="Emoji"
           placement="top-start"
         />
       )}

@@ -65,6 +65,7 @@ export const AUDIT_ACTIONS = [
   'role.deleted',
   'group.updated',
   'group.deleted',
+  'group.cases_joined',
   'webhook.created',
   'webhook.updated',
   'webhook.direct_included',
@@ -85,6 +86,8 @@ export const AUDIT_ACTIONS = [
   'account.registered',
   'account.handed_over',
   'account.updated',
+  'customer_card_source.updated',
+  'customer_card_source.secret_rotated',
 ] as const;
 
 /** The actions that callers of an older version cannot name in a filter. */
@@ -110,8 +113,11 @@ export const AUDIT_ACTIONS_SINCE: MembersSince<(typeof AUDIT_ACTIONS)[number]> =
   'widget.updated': '1.3.harbor',
   'widget.deleted': '1.3.harbor',
   'visitor.claimed': '1.3.harbor',
+  'group.cases_joined': '1.4.harbor-preview.1',
   'account.handed_over': '1.4.harbor-preview.1',
   'account.updated': '1.4.harbor-preview.1',
+  'customer_card_source.updated': '1.4.harbor-preview.1',
+  'customer_card_source.secret_rotated': '1.4.harbor-preview.1',
   'email.complained': '1.4.harbor-preview.1',
   'email.complaint_lifted': '1.4.harbor-preview.1',
 };

@@ -58,6 +58,24 @@ describe(MessageRedaction, {
   at: 'When the message was redacted.',
 });
 
+/**
+ * The events of a conversation that a message of the service states
+ * (docs/contract.md#system-messages).
+ */
+const SYSTEM_EVENT_TYPES = ['resolved', 'reopened'] as const;
+
+const StatedEvent = Type.Object({
+  type: OneOf(SYSTEM_EVENT_TYPES),
+  by: Nullable(Type.String()),
+});
+
+describe(StatedEvent, {
+  type: 'What happened: the case was `resolved` or `reopened`. Later versions may have more.',
+  by: 'Id of the actor that did it. Null where no actor did, and to customers.',
+});
+
+export type StatedEvent = Static<typeof StatedEvent>;
+
 /** The import that wrote a message (docs/contract.md#imported-messages). */
 const ImportMark = Type.Object({
   import_id: Type.String(),
@@ -112,6 +130,8 @@ export const ChatMessage = Type.Object({
   metadata: MetadataField,
   imported: Since('1.3.harbor', Nullable(ImportMark)),
   incomplete: Since('1.4.harbor-preview.1', Nullable(OneOf(INCOMPLETE_REASONS))),
+  event: Since('1.4.harbor-preview.1', Nullable(StatedEvent)),
+  approved_by: Since('1.4.harbor-preview.1', Nullable(Type.String())),
 });
 export type ChatMessage = Static<typeof ChatMessage>;
 export type Visibility = ChatMessage['visibility'];
@@ -179,6 +199,10 @@ describe(ChatMessage, {
     'The import that wrote the message, whose `created_at` is then the time that the import states. Null for messages that were sent here.',
   incomplete:
     'Why the text of an agent is not whole: `length` where the model or a limit cut it, `content_filter` where the provider withheld the rest, `error` where the run failed or was stopped. Null where it is whole, once a person has edited it, and to customers.',
+  event:
+    'The event that a message of the service states, for clients that word it themselves; `body` has it in English. Null for every other message.',
+  approved_by:
+    'Id of the actor that approved the draft of the message. Null for every other message, for drafts approved before this field existed, and to customers.',
 });
 
 /** The parameter `include[]` of Send Message and others that answer with the caller's message. */

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { describe, Identity, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 import { Actor } from './actor.ts';
+import { Attachment } from './attachment.ts';
 
 /** A sent file in the list of its conversation's files (docs/contract.md#attachments). */
 export const ConversationFile = Type.Object({
@@ -15,6 +16,7 @@ export const ConversationFile = Type.Object({
   sequence: Type.Integer(),
   sender: Nullable(Actor),
   sent_at: Timestamp,
+  picture_metadata: Attachment.properties.picture_metadata,
 });
 export type ConversationFile = Static<typeof ConversationFile>;
 
@@ -31,4 +33,5 @@ describe(ConversationFile, {
   sequence: 'The `sequence` of that message.',
   sender: 'The sender that the message shows. Null for messages of the service.',
   sent_at: 'When the message was sent.',
+  picture_metadata: 'As in the attachment of the message.',
 });

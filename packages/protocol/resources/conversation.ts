@@ -68,6 +68,7 @@ export const Conversation = Type.Object({
   activity_at: Since('1.3.harbor', Timestamp),
   metadata: MetadataField,
   external_id: OwnId,
+  waiting_since: Since('1.4.harbor-preview.1', Nullable(Timestamp)),
 });
 export type Conversation = Static<typeof Conversation>;
 
@@ -109,6 +110,8 @@ describe(Conversation, {
     'When something was last sent that the caller may see, whether or not it was deleted since; when the conversation was created where nothing was. Lists with `order=activity` are in its order.',
   metadata: METADATA_TEXTS.shown,
   external_id: `${OWN_ID_TEXTS.field} Null to customers.`,
+  waiting_since:
+    'Since when the customer of a case waits for an answer: when the customer sent its first message behind the last reply. Notes, drafts, automatic mail, and messages that were deleted or imported do not count. Null where no customer waits, in resolved cases, and to customers.',
 });
 
 /** Values of `include[]` where companions show conversations (docs/contract.md#expansion). */

@@ -63,9 +63,15 @@ describe(EmailVerdict, {
 export const Email = Type.Object({
   ...Identity('email'),
   direction: OneOf(['in', 'out']),
-  purpose: OneOf(['reply', 'digest', 'message', 'note', 'bounce', 'automatic', 'confirmation'], {
-    [MEMBERS_SINCE]: { confirmation: '1.3.harbor' } satisfies MembersSince,
-  }),
+  purpose: OneOf(
+    ['reply', 'digest', 'message', 'note', 'bounce', 'automatic', 'confirmation', 'invitation'],
+    {
+      [MEMBERS_SINCE]: {
+        confirmation: '1.3.harbor',
+        invitation: '1.4.harbor-preview.1',
+      } satisfies MembersSince,
+    },
+  ),
   status: OneOf(EMAIL_STATUSES),
   reason: Nullable(Type.String()),
   inbox_id: Nullable(Type.String()),
@@ -97,7 +103,7 @@ export type EmailDirection = Email['direction'];
 describe(Email, {
   direction: '`in` for mail that came in, `out` for mail that goes out.',
   purpose:
-    'What the mail is for: a `reply` to a customer, a `digest` of notifications or the `confirmation` of an address goes out; a `message` of a customer, a `note` of a team member, a `bounce` or an `automatic` mail (an auto-reply) came in.',
+    'What the mail is for: a `reply` to a customer, a `digest` of notifications the `confirmation` of an address or an `invitation` of a user goes out; a `message` of a customer, a `note` of a team member, a `bounce` or an `automatic` mail (an auto-reply) came in.',
   status:
     'Out: `queued`, `sent` to the next server, `deferred` until `next_try_at`, `bounced` later, `failed`, or `canceled` before it left. In: `received` and being read, `accepted` as a message, or `ignored`.',
   reason: 'A code that says why the mail has its status. Null where there is nothing to say.',

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { IdOf } from '../schema/external-ids.ts';
 import { Body, describe, described, Identity, Line, Nullable, Times, Timestamp } from '../schema/schema.ts';
-import { Since } from '../schema/since.ts';
+import { type MembersSince, Since } from '../schema/since.ts';
 import type { WorkflowStatus } from './conversation.ts';
 
 /** An address at which customers write to an account (docs/contract.md#inboxes). */
@@ -18,7 +18,8 @@ export type Inbox = Static<typeof Inbox>;
 describe(Inbox, {
   name: 'Name of the inbox, which recipients of its mail see beside the address.',
   address: 'Address of the inbox. It belongs to one inbox alone.',
-  group_id: 'Id of the group under whose name replies are sent. Null: the group Customer Service.',
+  group_id:
+    'Id of the group under whose name replies are sent, and whose members its cases reach. Null: the group Customer Service.',
   assignee_id: 'Id of the actor that new cases of the inbox are assigned to. Null: none.',
 });
 
@@ -59,21 +60,32 @@ const NAME = 'Name of the inbox, on one line, which recipients of its mail see b
 describe(CreateInboxBody, {
   name: NAME,
   address: ADDRESS,
-  group_id: 'Id of the group under whose name replies are sent. Default: the group Customer Service.',
+  group_id:
+    'Id of the group under whose name replies are sent, and whose members its cases reach. Default: the group Customer Service.',
   assignee_id: 'Id of the user or group (`act_…`, `grp_…`) that new cases of the inbox are assigned to.',
 });
 
 describe(UpdateInboxBody, {
   name: NAME,
   address: `${ADDRESS} Mail to the address before does not arrive any more.`,
-  group_id: 'Id of the group under whose name replies are sent; null: the group Customer Service.',
+  group_id:
+    'Id of the group under whose name replies are sent, and whose members its cases reach; null: the group Customer Service.',
   assignee_id: 'Id of the user or group that new cases of the inbox are assigned to; null: none.',
 });
 
 /** The orders of lists of conversations. */
-export const INBOX_ORDERS = ['created', 'activity'] as const;
+export const INBOX_ORDERS = ['created', 'activity', 'waiting'] as const;
 
-export const INBOX_FILTERS = ['unread', 'mine', 'unassigned', 'snoozed'] as const;
+export const INBOX_ORDERS_SINCE: MembersSince<(typeof INBOX_ORDERS)[number]> = {
+  waiting: '1.4.harbor-preview.1',
+};
+
+export const INBOX_FILTERS = ['unread', 'mine', 'unassigned', 'snoozed', 'open'] as const;
+
+/** The filters that came after the others. */
+export const INBOX_FILTERS_SINCE: MembersSince<(typeof INBOX_FILTERS)[number]> = {
+  open: '1.4.harbor-preview.1',
+};
 
 const AsOf = described(
   Timestamp,
@@ -108,6 +120,23 @@ describe(Latest, {
     'When something was last sent in it, whether or not it was deleted since; its creation where nothing was sent.',
 });
 
+/** The numbers of things that wait for the caller (docs/contract.md#work). */
+export const WorkCounts = Type.Object({
+  count: Count,
+  unassigned: Count,
+  mine: Count,
+  approvals: Count,
+  drafts: Count,
+});
+export type WorkCounts = Static<typeof WorkCounts>;
+describe(WorkCounts, {
+  count: 'The sum of the others.',
+  unassigned: 'Number of cases without an assignee whose customer waits for an answer.',
+  mine: 'Number of cases that the caller owns and whose customer waits for an answer.',
+  approvals: 'Number of runs of agents that wait for an approval of the caller.',
+  drafts: 'Number of proposed replies that the caller may approve.',
+});
+
 /** Counts over the conversations of the caller (docs/contract.md#the-inbox). */
 export const InboxSummary = Type.Object({
   object: Type.Literal('inbox_summary'),
@@ -119,6 +148,7 @@ export const InboxSummary = Type.Object({
   lanes: Lanes,
   latest: Type.Array(Latest),
   as_of: AsOf,
+  work: Since('1.4.harbor-preview.1', WorkCounts),
 });
 export type InboxSummary = Static<typeof InboxSummary>;
 describe(InboxSummary, {
@@ -134,6 +164,7 @@ describe(InboxSummary, {
     'The first ten conversations in the order of activity. A client that holds a list moves them to its top. Where all ten are later than what it knows (`as_of` of the list, then the first of the last event), more may have moved, and it reads the first page again.',
   as_of:
     'The moment that this describes. What was committed later comes with events, or with the next request.',
+  work: 'The numbers of things that wait for the caller, as Get Work has them. 0 to customers.',
 });
 
 export const MarkUnreadBody = Body({

@@ -20,7 +20,33 @@ describe(Invitation, {
   expires_at: `When the invitation ends unless it is used before: ${INVITATION_DAYS} days after it was made.`,
 });
 
-/** The body of `PUT /v1/auth/session`, which browsers send. */
+/** An invitation that is on its way to the address of its user. */
+export const MailedInvitation = Type.Object({
+  object: Type.Literal('mailed_invitation'),
+  user_id: Type.String(),
+  email: Type.String(),
+  expires_at: Timestamp,
+});
+export type MailedInvitation = Static<typeof MailedInvitation>;
+
+describe(MailedInvitation, {
+  user_id: 'Id of the user who is invited.',
+  email: 'The address that gets the mail.',
+  expires_at: `When the invitation ends unless it is used before: ${INVITATION_DAYS} days after it was made.`,
+});
+
+/** What a page says of an invitation before it is used (`POST /v1/auth/invitation`). */
+export interface InvitationFacts {
+  readonly object: 'invitation_facts';
+  readonly account_name: string;
+  /** Null where nobody made it who is there still. */
+  readonly invited_by: string | null;
+  readonly name: string;
+  readonly email: string;
+  readonly expires_at: string;
+}
+
+/** The body of `PUT /v1/auth/session` and of `POST /v1/auth/invitation`, which browsers send. */
 export const UseInvitationBody = Body({
   account_id: Type.Optional(Id),
   invitation: Type.String({ minLength: 1, maxLength: 200 }),

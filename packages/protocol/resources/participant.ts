@@ -36,6 +36,7 @@ export const Participant = Type.Object({
   agent_trigger_keywords: Type.Array(Type.String()),
   actor_id: Since('1.2.harbor', Nullable(Type.String())),
   metadata: MetadataField,
+  via_group_id: Since('1.4.harbor-preview.1', Nullable(Type.String())),
 });
 export type Participant = Static<typeof Participant>;
 
@@ -55,6 +56,8 @@ describe(Participant, {
   agent_trigger_keywords: 'The keywords of an agent; empty for other participants.',
   actor_id: 'Id of the user, agent or customer that `actor` shows. Null for system participants.',
   metadata: METADATA_TEXTS.shown,
+  via_group_id:
+    'Id of the group whose members take part in the case, for a participant that is in it by that group alone. It leaves with the group, and is notified as long as the case has no assignee. Null for participants that were added by name, and for former ones.',
 });
 
 /** Most participants in one request, and most trigger keywords of an agent. */

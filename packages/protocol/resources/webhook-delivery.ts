@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Body, describe, described, Identity, Nullable, OneOf, Times, Timestamp } from '../schema/schema.ts';
+import { Since } from '../schema/since.ts';
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'withdrawn'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
@@ -13,6 +14,43 @@ export type DeliveryError =
   | 'connection_error'
   | 'invalid_response'
   | 'webhook_disabled';
+
+/** What is kept of the tries of a delivery. */
+export const TRY_LIMITS = { tries: 10, answerBytes: 1_024 } as const;
+
+/** One try of a delivery (docs/contract.md#webhooks). */
+export const WebhookTry = Type.Object({
+  object: Type.Literal('webhook_try'),
+  tried_at: Timestamp,
+  duration_ms: Type.Integer({ minimum: 0 }),
+  status_code: Nullable(Type.Integer()),
+  error: Nullable(Type.String()),
+  content_type: Nullable(Type.String()),
+  answer: Nullable(Type.String()),
+});
+export type WebhookTry = Static<typeof WebhookTry>;
+
+describe(WebhookTry, {
+  tried_at: 'When the try began.',
+  duration_ms: 'Milliseconds that it took.',
+  status_code: 'The HTTP status of the answer. Null where there was none.',
+  error: 'Why it failed, as `last_error` of the delivery says it. Null where it succeeded.',
+  content_type: 'The Content-Type of the answer. Null where it has none.',
+  answer: `The first ${TRY_LIMITS.answerBytes.toLocaleString('en')} bytes of the answer, as text. Null where there was no answer.`,
+});
+
+/** The request of a delivery, as the next try sends it. */
+export const WebhookRequest = Type.Object({
+  object: Type.Literal('webhook_request'),
+  headers: Type.Record(Type.String(), Type.String()),
+  body: Type.String(),
+});
+export type WebhookRequest = Static<typeof WebhookRequest>;
+
+describe(WebhookRequest, {
+  headers: 'Its headers, without those of each try: `webhook-timestamp`, `webhook-signature`, `traceparent`.',
+  body: 'Its body, with the resource as it is now.',
+});
 
 /** An event on its way to one webhook (docs/contract.md#webhooks). */
 export const WebhookDelivery = Type.Object({
@@ -31,6 +69,7 @@ export const WebhookDelivery = Type.Object({
   last_duration_ms: Nullable(Type.Integer({ minimum: 0 })),
   occurred_at: Timestamp,
   ...Times,
+  tries: Since('1.4.harbor-preview.1', Type.Array(WebhookTry, { maxItems: TRY_LIMITS.tries })),
 });
 export type WebhookDelivery = Static<typeof WebhookDelivery>;
 
@@ -50,6 +89,7 @@ describe(WebhookDelivery, {
     'Why the last try failed: `status`, `redirect`, `gone`, `timeout`, `connection_error`, `invalid_response`, or `webhook_disabled` if it was not tried. Null after a success. The set is open-ended and may grow.',
   last_duration_ms: 'Milliseconds that the last try took. Null before it.',
   occurred_at: 'When the event became true: the `timestamp` of its payload.',
+  tries: `The last ${TRY_LIMITS.tries} tries, oldest first. They are kept for as long as delivered deliveries.`,
 });
 
 /** The completeness of a conversation's deliveries (docs/contract.md#completeness). */

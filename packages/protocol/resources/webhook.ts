@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Body, describe, described, Identity, Nullable, OneOf, Times, Timestamp } from '../schema/schema.ts';
+import { Since } from '../schema/since.ts';
+import { VERSIONS } from '../versions.ts';
 import { EVENT_FILTER_PATTERN, EVENT_TYPE_LIMITS } from './event-type.ts';
 
 const WEBHOOK_STATUSES = ['enabled', 'disabled'] as const;
@@ -45,7 +47,7 @@ describe(Webhook, {
   url: 'Where the events are sent, by POST.',
   event_types: EVENT_TYPES_TEXT,
   include_direct: 'Whether events of direct messages between users are sent as well.',
-  version: 'The Service-Version whose form the payloads have: the one that the webhook was made with.',
+  version: 'The Service-Version whose form the payloads have.',
   status: 'Whether events are sent. Those of a `disabled` webhook are recorded as failed.',
   disabled_at: 'When it was disabled. Null while it is enabled.',
   disabled_reason:
@@ -73,17 +75,23 @@ export const CreateWebhookBody = Body({
   url: Url,
   event_types: EventTypes,
   include_direct: Type.Optional(Type.Boolean()),
+  version: Since('1.4.harbor-preview.1', OneOf(VERSIONS)),
 });
 describe(CreateWebhookBody, {
   url: 'An absolute https URL without a user name or password. http is accepted for hosts that the operator allows.',
   event_types: EVENT_TYPES_TEXT,
   include_direct: 'Whether to send events of direct messages between users as well. Setting it is audited.',
+  version: 'The Service-Version whose form the payloads have. Default: that of the request.',
 });
 
 const Status = Type.Optional(OneOf(WEBHOOK_STATUSES));
 export const UpdateWebhookBody = Body(
   {
     ...Type.Partial(CreateWebhookBody).properties,
+    version: described(
+      Since('1.4.harbor-preview.1', OneOf(VERSIONS)),
+      'The Service-Version whose form the payloads have from now on.',
+    ),
     status: described(Status, '`disabled` stops the sending, `enabled` starts it again.'),
   },
   { minProperties: 1, examples: [{ status: 'enabled' }] },

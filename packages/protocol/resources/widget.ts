@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import { IdOf } from '../schema/external-ids.ts';
 import {
   Body,
@@ -13,11 +13,16 @@ import {
   Times,
   Timestamp,
 } from '../schema/schema.ts';
+import { Since } from '../schema/since.ts';
 import { Clock, Timezone, WEEKDAYS } from './notification-settings.ts';
+import type { WidgetLanguage } from './widget-languages.ts';
 
-/** The languages that the widget is written in; each has its own texts. */
-export const WIDGET_LANGUAGES = ['en', 'ar'] as const;
-export type WidgetLanguage = (typeof WIDGET_LANGUAGES)[number];
+/** English and Arabic are as old as the widget. */
+const MORE_LANGUAGES_SINCE = '1.4.harbor-preview.1';
+
+/** The languages of the mail that confirms an address. */
+const CONFIRMATION_LANGUAGES = ['en', 'ar'] as const;
+export type ConfirmationLanguage = (typeof CONFIRMATION_LANGUAGES)[number];
 
 export const WIDGET_LIMITS = {
   sites: 50,
@@ -54,14 +59,56 @@ const LanguageTexts = Body({ greeting: Type.Optional(WidgetText), offline: Type.
 const GREETING = 'What a visitor reads first. Null: the text of the widget itself.';
 const OFFLINE = 'What a visitor reads outside of the hours. Null: the text of the widget itself.';
 describe(LanguageTexts, { greeting: GREETING, offline: OFFLINE });
-const TextsInput = Body({ en: Type.Optional(LanguageTexts), ar: Type.Optional(LanguageTexts) });
-describe(TextsInput, { en: 'The texts in English.', ar: 'The texts in Arabic.' });
+const LaterTexts = Since(MORE_LANGUAGES_SINCE, LanguageTexts);
+const TextsInput = Body({
+  en: Type.Optional(LanguageTexts),
+  ar: Type.Optional(LanguageTexts),
+  de: LaterTexts,
+  es: LaterTexts,
+  fr: LaterTexts,
+  it: LaterTexts,
+  ja: LaterTexts,
+  nl: LaterTexts,
+  pl: LaterTexts,
+  pt: LaterTexts,
+  tr: LaterTexts,
+  zh: LaterTexts,
+} satisfies Record<WidgetLanguage, TSchema>);
+const IN_LANGUAGES = {
+  en: 'The texts in English.',
+  ar: 'The texts in Arabic.',
+  de: 'The texts in German.',
+  es: 'The texts in Spanish.',
+  fr: 'The texts in French.',
+  it: 'The texts in Italian.',
+  ja: 'The texts in Japanese.',
+  nl: 'The texts in Dutch.',
+  pl: 'The texts in Polish.',
+  pt: 'The texts in Portuguese.',
+  tr: 'The texts in Turkish.',
+  zh: 'The texts in Chinese.',
+} as const satisfies Record<WidgetLanguage, string>;
+describe(TextsInput, IN_LANGUAGES);
 export type WidgetTextsInput = Static<typeof TextsInput>;
 
 const ShownTexts = Type.Object({ greeting: Nullable(Type.String()), offline: Nullable(Type.String()) });
 describe(ShownTexts, { greeting: GREETING, offline: OFFLINE });
-const Texts = Type.Object({ en: ShownTexts, ar: ShownTexts });
-describe(Texts, { en: 'The texts in English.', ar: 'The texts in Arabic.' });
+const LaterShown = Since(MORE_LANGUAGES_SINCE, ShownTexts);
+const Texts = Type.Object({
+  en: ShownTexts,
+  ar: ShownTexts,
+  de: LaterShown,
+  es: LaterShown,
+  fr: LaterShown,
+  it: LaterShown,
+  ja: LaterShown,
+  nl: LaterShown,
+  pl: LaterShown,
+  pt: LaterShown,
+  tr: LaterShown,
+  zh: LaterShown,
+} satisfies Record<WidgetLanguage, TSchema>);
+describe(Texts, IN_LANGUAGES);
 export type WidgetTexts = Static<typeof Texts>;
 const TEXTS = 'What visitors read, in each language of the widget.';
 
@@ -81,9 +128,13 @@ const Colors = Type.Object({ light: Nullable(Type.String()), dark: Nullable(Type
 describe(Colors, COLOR_TEXTS);
 
 const GROUP =
-  'Id of the group under whose name and picture the team writes to visitors. Null: the group Customer Service.';
+  'Id of the group under whose name and picture the team writes to visitors, and whose members their cases reach. Null: the group Customer Service.';
 const PROVIDER =
   'Id of the identity provider, of customers, whose tokens say who a visitor is. Null: visitors stay anonymous, or confirm an e-mail address.';
+const SHOW_TEAM =
+  'Whether visitors see the first names and the pictures of up to three members of its group. Without it they see the name and the picture of the group alone.';
+const INBOX =
+  'Id of the inbox from which answers are mailed that a customer with a proven address has not read for some minutes. Null: none are mailed.';
 const ENABLED =
   'Whether pages can show it. Without it the frame is 404 and no visitor begins; conversations that have begun go on.';
 
@@ -97,9 +148,11 @@ export const Widget = Type.Object({
   texts: Texts,
   colors: Colors,
   identity_provider_id: Nullable(Type.String()),
+  show_team: Since('1.4.harbor-preview.1', Type.Boolean()),
   enabled: Type.Boolean(),
   created_by: Type.String(),
   ...Times,
+  inbox_id: Since('1.4.harbor-preview.1', Nullable(Type.String())),
 });
 export type Widget = Static<typeof Widget>;
 describe(Widget, {
@@ -110,8 +163,10 @@ describe(Widget, {
   texts: TEXTS,
   colors: COLORS,
   identity_provider_id: PROVIDER,
+  show_team: SHOW_TEAM,
   enabled: ENABLED,
   created_by: 'Id of the actor that made it.',
+  inbox_id: INBOX,
 });
 
 export const CreateWidgetBody = Body(
@@ -123,7 +178,9 @@ export const CreateWidgetBody = Body(
     texts: Type.Optional(TextsInput),
     colors: Type.Optional(ColorsInput),
     identity_provider_id: Type.Optional(Id),
+    show_team: Since('1.4.harbor-preview.1', Type.Boolean()),
     enabled: Type.Optional(Type.Boolean()),
+    inbox_id: Since('1.4.harbor-preview.1', Id),
   },
   { examples: [{ name: 'Shop', sites: ['https://shop.example'] }] },
 );
@@ -136,7 +193,9 @@ describe(CreateWidgetBody, {
   texts: TEXTS,
   colors: COLORS,
   identity_provider_id: `${PROVIDER} Default null.`,
+  show_team: `${SHOW_TEAM} Default false.`,
   enabled: `${ENABLED} Default true.`,
+  inbox_id: `${INBOX} Default null.`,
 });
 
 /** Absent fields stay, null clears; a sent object replaces the previous object as a whole. */
@@ -149,7 +208,9 @@ export const UpdateWidgetBody = Body(
     texts: Type.Optional(Nullable(TextsInput)),
     colors: Type.Optional(Nullable(ColorsInput)),
     identity_provider_id: Type.Optional(Nullable(Id)),
+    show_team: Since('1.4.harbor-preview.1', Type.Boolean()),
     enabled: Type.Optional(Type.Boolean()),
+    inbox_id: Since('1.4.harbor-preview.1', Nullable(Id)),
   },
   { minProperties: 1, examples: [{ enabled: false }] },
 );
@@ -162,11 +223,20 @@ describe(UpdateWidgetBody, {
   texts: `${TEXTS} They take the place of those before; null clears all.`,
   colors: `${COLORS} They take the place of those before; null clears both.`,
   identity_provider_id: PROVIDER,
+  show_team: SHOW_TEAM,
   enabled: ENABLED,
+  inbox_id: INBOX,
 });
 
 const Persona = Type.Object({ name: Type.String(), avatar_url: Nullable(Type.String()) });
 describe(Persona, { name: 'The name under which the team writes.' });
+
+const Teammate = Type.Object({ name: Type.String(), avatar_url: Nullable(Type.String()) });
+describe(Teammate, { name: 'The first name.' });
+
+/** How long first answers usually take, as visitors read it. */
+const ANSWER_TIMES = ['minutes', 'hour', 'day'] as const;
+export type AnswerTime = (typeof ANSWER_TIMES)[number];
 
 /** A widget as visitors see it (docs/contract.md#widgets). */
 export const WidgetPublic = Type.Object({
@@ -178,8 +248,11 @@ export const WidgetPublic = Type.Object({
   colors: Colors,
   is_open: Type.Boolean(),
   opens_at: Nullable(Timestamp),
+  team: Since('1.4.harbor-preview.1', Type.Array(Teammate)),
+  answers_in: Since('1.4.harbor-preview.1', Nullable(OneOf(ANSWER_TIMES))),
   identifies: Type.Boolean(),
   confirms_addresses: Type.Boolean(),
+  mails_answers: Since('1.4.harbor-preview.1', Type.Boolean()),
 });
 export type WidgetPublic = Static<typeof WidgetPublic>;
 describe(WidgetPublic, {
@@ -190,8 +263,13 @@ describe(WidgetPublic, {
   colors: COLORS,
   is_open: 'Whether the team is there now, by its hours.',
   opens_at: 'When the hours begin next. Null where it is open, or has no hours in the coming week.',
+  team: 'Up to three members of the group. Empty without `show_team`.',
+  answers_in:
+    'How long the first answer to a conversation of this widget took in half of the cases of the last four weeks, counted within its hours: a few `minutes`, an `hour` or a `day` at most. Null for longer, and for fewer than five conversations.',
   identifies: 'Whether tokens of the application say who a visitor is.',
   confirms_addresses: 'Whether a visitor can confirm an e-mail address: whether this server sends mail.',
+  mails_answers:
+    'Whether answers that stay unread are mailed to a proven address: whether the widget has an inbox, and this server sends mail.',
 });
 
 /** The credentials of a visitor, who has the conversations of the named customer. */
@@ -241,7 +319,9 @@ export const ConfirmAddressBody = Body(
       Type.String({ format: 'email', maxLength: 254, whitespace: 'trimmed' }),
       'The address that gets the mail.',
     ),
-    language: Type.Optional(described(OneOf(WIDGET_LANGUAGES), 'The language of the mail. Default `en`.')),
+    language: Type.Optional(
+      described(OneOf(CONFIRMATION_LANGUAGES), 'The language of the mail. Default `en`.'),
+    ),
   },
   { examples: [{ email: 'ada@example.com' }] },
 );
@@ -252,11 +332,14 @@ export const AddressConfirmation = Type.Object({
   object: Type.Literal('address_confirmation'),
   email: Type.String(),
   expires_at: Timestamp,
+  confirmation_token: Since('1.4.harbor-preview.1', Type.String()),
 });
 export type AddressConfirmation = Static<typeof AddressConfirmation>;
 describe(AddressConfirmation, {
   email: 'The address that gets the mail.',
-  expires_at: 'Until when the link works.',
+  expires_at: 'Until when the link and the code work.',
+  confirmation_token:
+    'Goes with the code of the mail into `enter-code`: the code works in the page that has this token alone.',
 });
 
 export const OpenConfirmationBody = Body({
@@ -266,3 +349,48 @@ export const OpenConfirmationBody = Body({
   ),
 });
 export type OpenConfirmationBody = Static<typeof OpenConfirmationBody>;
+
+/** How often codes may be entered: for one mail, and for one address in a day. */
+export const CODE_TRIES = { mail: 5, address: 10 } as const;
+
+export const EnterCodeBody = Body(
+  {
+    confirmation_token: described(
+      Type.String({ minLength: 1, maxLength: 200 }),
+      'The token of the answer to the page that asked for the mail.',
+    ),
+    code: described(
+      Type.String({ pattern: '^[0-9]{6}$', sentence: 'Must be six digits.' }),
+      `The code of the mail. It can be used once, within an hour; ${CODE_TRIES.mail} tries are possible.`,
+    ),
+  },
+  { examples: [{ confirmation_token: 'x3Zt…', code: '402119' }] },
+);
+export type EnterCodeBody = Static<typeof EnterCodeBody>;
+
+const UnreadAnswer = Type.Object({
+  conversation_id: Type.String(),
+  message_id: Type.String(),
+  sender_name: Nullable(Type.String()),
+  text: Type.String(),
+  created_at: Timestamp,
+});
+describe(UnreadAnswer, {
+  conversation_id: 'Id of the conversation that the answer is in.',
+  message_id: 'Id of the message.',
+  sender_name: 'The name under which the team has written it.',
+  text: 'The first words of the answer, as plain text. Empty where it has files alone.',
+  created_at: 'When it was sent.',
+});
+
+/** What waits unread for a customer, for the launcher of a widget. */
+export const UnreadAnswers = Type.Object({
+  object: Type.Literal('unread_answers'),
+  unread: Type.Integer({ minimum: 0 }),
+  newest: Nullable(UnreadAnswer),
+});
+export type UnreadAnswers = Static<typeof UnreadAnswers>;
+describe(UnreadAnswers, {
+  unread: 'The number of conversations with something unread.',
+  newest: 'The newest answer that was not read. Null where there is none.',
+});

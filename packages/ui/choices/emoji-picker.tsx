@@ -6,6 +6,7 @@ import { IconButton } from '../elements/button.tsx';
 import { Popover } from '../overlays/popover.tsx';
 import { pressedKey } from '../typing/pressed-key.ts';
 import { allEmoji, type Emoji, emojiNamed } from './emoji-list.ts';
+import { notePicked, recentEmoji } from './picked-emoji.ts';
 
 export interface EmojiButtonProps {
   readonly label: string;
@@ -67,7 +68,12 @@ export function EmojiPopover({ anchor, label, onClose, onPick }: EmojiPopoverPro
       class="emoji-picker"
       onKeyDown={moveOn}
     >
-      <EmojiPicker onPick={onPick} />
+      <EmojiPicker
+        onPick={(emoji) => {
+          notePicked(emoji);
+          onPick(emoji);
+        }}
+      />
     </Popover>
   );
 }
@@ -146,6 +152,9 @@ function groupsOf(found: readonly Emoji[], words: string): Omit<GroupProps, 'isF
   if (found.length === 0) return [];
   if (words.trim() !== '') return [{ category: 'Found', emoji: found }];
   const groups = new Map<string, Emoji[]>();
+  const byEmoji = new Map(found.map((one) => [one.emoji, one]));
+  const recent = recentEmoji().flatMap((one) => byEmoji.get(one) ?? []);
+  if (recent.length > 0) groups.set('Recent', recent);
   for (const one of found) {
     const group = groups.get(one.category) ?? [];
     groups.set(one.category, group);

@@ -4,6 +4,7 @@ import { labelOf } from '../form/labels.ts';
 import { Json } from './json.tsx';
 import { Table } from './table.tsx';
 import { Value } from './value.tsx';
+import { useValueLook } from './value-context.ts';
 
 export interface FactsProps {
   readonly schema: JsonSchema;
@@ -16,6 +17,7 @@ export interface FactsProps {
 /** The fields of an object with their names, as its schema says, without empty fields. */
 export function Facts({ schema, value, resolve, omit = [] }: FactsProps) {
   const { schema: one } = withoutNull(schema, resolve);
+  const look = useValueLook();
   const fields = Object.entries(value).filter(
     ([name, field]) => name !== 'object' && !omit.includes(name) && !isEmpty(field),
   );
@@ -24,7 +26,7 @@ export function Facts({ schema, value, resolve, omit = [] }: FactsProps) {
     <dl class="facts">
       {fields.map(([name, field]) => (
         <div key={name} class="facts-row">
-          <dt>{labelOf(name)}</dt>
+          <dt>{look.labelOf(name) ?? labelOf(name)}</dt>
           <dd>
             <Fact name={name} schema={one.properties?.[name] ?? {}} value={field} resolve={resolve} />
           </dd>
@@ -42,6 +44,7 @@ interface FactProps {
 }
 
 function Fact({ name, schema, value, resolve }: FactProps) {
+  const { ofId } = useValueLook();
   const { schema: one } = withoutNull(schema, resolve);
   if (isRecord(value)) {
     if (typeof value.name === 'string') return <>{value.name}</>;
@@ -54,11 +57,13 @@ function Fact({ name, schema, value, resolve }: FactProps) {
   if (Array.isArray(value) && value.every((row) => isRecord(row) && typeof row.name !== 'string')) {
     return <Rows name={name} schema={one.items ?? {}} rows={value} resolve={resolve} />;
   }
+  const known = typeof value === 'string' && name !== 'id' ? ofId(value) : undefined;
+  if (known !== undefined) return <>{known}</>;
   if (typeof value === 'string' && /_id$|^id$|hash|signature|_key$/.test(name)) {
     return <code class="facts-code">{value}</code>;
   }
   if (typeof value === 'string' && value.includes('\n')) return <p class="facts-text">{value}</p>;
-  return <Value schema={one} value={value} resolve={resolve} />;
+  return <Value name={name} schema={one} value={value} resolve={resolve} />;
 }
 
 interface RowsProps {
@@ -76,7 +81,7 @@ function Rows({ name, schema, rows, resolve }: RowsProps) {
       name: column,
       label: labelOf(column),
       cell: (row: (typeof rows)[number]) => (
-        <Value schema={one.properties?.[column] ?? {}} value={row[column]} resolve={resolve} />
+        <Value name={column} schema={one.properties?.[column] ?? {}} value={row[column]} resolve={resolve} />
       ),
     }));
   return <Table caption={labelOf(name)} columns={columns} rows={rows} keyOf={(_, index) => String(index)} />;

@@ -7,5 +7,10 @@ export function jsonText(value: unknown): string {
   );
 }
 
+/** Returns whether a text has characters that cannot be seen. */
+export function hasHidden(text: string): boolean {
+  return text.search(HIDDEN) >= 0;
+}
+
 /** Characters that change the order of a text, or take no space. Lines end by line feeds alone. */
 const HIDDEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\u115f\u1160\u3164\uffa0]/gu;

@@ -4,6 +4,8 @@ export interface Column<Row> {
   readonly name: string;
   readonly label: string;
   readonly cell: (row: Row) => ComponentChildren;
+  /** Whether it is a column of numbers, which stand at the end of their cells. */
+  readonly isNumber?: boolean;
 }
 
 export interface TableProps<Row> {
@@ -25,8 +27,8 @@ export function Table<Row>({ caption, columns, rows, keyOf, actions }: TableProp
         <caption class="hidden-visually">{caption}</caption>
         <thead>
           <tr>
-            {columns.map(({ name, label }) => (
-              <th key={name} scope="col">
+            {columns.map(({ name, label, isNumber }) => (
+              <th key={name} scope="col" class={isNumber ? 'table-number' : undefined}>
                 {label}
               </th>
             ))}
@@ -40,13 +42,13 @@ export function Table<Row>({ caption, columns, rows, keyOf, actions }: TableProp
         <tbody>
           {rows.map((row, index) => (
             <tr key={keyOf(row, index)}>
-              {columns.map(({ name, label, cell }, column) =>
+              {columns.map(({ name, label, cell, isNumber }, column) =>
                 column === 0 ? (
                   <th key={name} scope="row">
                     {cell(row)}
                   </th>
                 ) : (
-                  <td key={name} data-column={label}>
+                  <td key={name} data-column={label} class={isNumber ? 'table-number' : undefined}>
                     {cell(row)}
                   </td>
                 ),

@@ -1,7 +1,7 @@
 import { X } from 'lucide';
 import { useSyncExternalStore } from 'preact/compat';
-import { IconButton } from '../elements/button.tsx';
-import { current, follow, remove } from './notify.ts';
+import { Button, IconButton } from '../elements/button.tsx';
+import { current, follow, remove, takeUp } from './notify.ts';
 
 /** Shows the notices of the page; it stands there once. */
 export function Notices() {
@@ -11,6 +11,11 @@ export function Notices() {
       {shown.map((notice) => (
         <p key={notice.id} class={notice.isProblem ? 'notices-one notices-problem' : 'notices-one'}>
           {notice.text}
+          {notice.action !== null && (
+            <Button look="plain" class="notices-action" onClick={() => takeUp(notice)}>
+              {notice.action.label}
+            </Button>
+          )}
           <IconButton icon={X} label="Dismiss" onClick={() => remove(notice)} />
         </p>
       ))}

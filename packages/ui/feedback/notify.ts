@@ -3,6 +3,13 @@ export interface Notice {
   readonly id: number;
   readonly text: string;
   readonly isProblem: boolean;
+  /** A button in it, such as Undo. */
+  readonly action: NoticeAction | null;
+}
+
+export interface NoticeAction {
+  readonly label: string;
+  readonly act: () => void;
 }
 
 let notices: readonly Notice[] = [];
@@ -10,19 +17,31 @@ let count = 0;
 const listeners = new Set<() => void>();
 
 /** Shows for some seconds the result of an action without a place of its own. */
-export function notify(text: string): void {
-  add(text, false);
+export function notify(text: string, action: NoticeAction | null = null): void {
+  add(text, false, action);
 }
 
 /** Shows the failure of an action without a place of its own. Meant to be passed to `catch`. */
 export function notifyFailure(error: unknown): void {
-  add(error instanceof Error ? error.message : String(error), true);
+  add(error instanceof Error ? error.message : String(error), true, null);
 }
 
-function add(text: string, isProblem: boolean): void {
-  const notice = { id: ++count, text, isProblem };
+function add(text: string, isProblem: boolean, action: NoticeAction | null): void {
+  const notice = { id: ++count, text, isProblem, action };
   set([...notices.slice(1 - MOST_SHOWN), notice]);
-  setTimeout(() => remove(notice), isProblem ? PROBLEM_MS : NOTICE_MS);
+  setTimeout(() => remove(notice), isProblem || action !== null ? LONG_MS : NOTICE_MS);
+}
+
+/** Does the action of a notice, which is then done with. */
+export function takeUp(notice: Notice): void {
+  remove(notice);
+  notice.action?.act();
+}
+
+/** Does the action of the newest notice that has one. */
+export function takeUpNewest(): void {
+  const newest = notices.findLast(({ action }) => action !== null);
+  if (newest !== undefined) takeUp(newest);
 }
 
 /** Takes a notice away. */
@@ -48,4 +67,5 @@ export function current(): readonly Notice[] {
 
 const MOST_SHOWN = 3;
 const NOTICE_MS = 5_000;
-const PROBLEM_MS = 12_000;
+/** For a problem that is to be read, and for an action that is to be reached. */
+const LONG_MS = 12_000;

@@ -21,7 +21,7 @@ export type GroupDraft = { readonly [name: string]: Draft };
 export function draftOf(shape: Shape, value: unknown): Draft {
   switch (shape.kind) {
     case 'flag':
-      return typeof value === 'boolean' ? value : undefined;
+      return typeof value === 'boolean' ? value : (shape.isOn ?? undefined);
     case 'many':
       return listOf(value).map(String);
     case 'items':
@@ -83,6 +83,15 @@ export function filledIn(shape: Shape, draft: Draft): unknown {
 export function newBody(shape: Shape, draft: Draft): object {
   const value = filledIn(shape, draft) ?? {};
   return { ...requiredOnes(shape, draft), ...(value as object) };
+}
+
+/** Returns what the fields say so far, as far as it can be read. */
+export function shownValue(shape: Shape, draft: Draft): unknown {
+  try {
+    return filledIn(shape, draft);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns the required lists, objects and nullable fields, which are sent although empty. */

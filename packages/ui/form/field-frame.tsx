@@ -1,13 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { idOf, useForm } from './form-context.ts';
 import { Help } from './help.tsx';
-
-/** The ids that connect a control with its label, its help and its problem. */
-export interface Wiring {
-  readonly id: string;
-  readonly 'aria-describedby': string | undefined;
-  readonly 'aria-invalid': boolean;
-}
+import type { Wiring } from './wiring.ts';
 
 export interface FieldFrameProps {
   readonly path: string;

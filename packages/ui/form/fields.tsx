@@ -1,6 +1,6 @@
 import { Combobox } from '../choices/combobox.tsx';
-import { groupOf } from './draft.ts';
-import { FieldFrame, FieldSet, type Wiring } from './field-frame.tsx';
+import { type Draft, groupOf } from './draft.ts';
+import { FieldFrame, FieldSet } from './field-frame.tsx';
 import type { FieldProps, PartProps } from './field-props.ts';
 import { FileField } from './file-field.tsx';
 import { useForm } from './form-context.ts';
@@ -8,31 +8,73 @@ import { labelOf, sentenceOf } from './labels.ts';
 import { ItemsField, MapField } from './list-fields.tsx';
 import { OptionsField } from './options-field.tsx';
 import { joined } from './problems.ts';
+import type { FieldShape } from './shape.ts';
+import type { Wiring } from './wiring.ts';
 
 /** The fields of an object, one below the other. */
 export function GroupFields({ shape, draft, path, onDraft }: PartProps) {
+  const { problems } = useForm();
   if (shape.kind !== 'group') return null;
+  const field = ({ name, required, shape: part, label = labelOf(name) }: FieldShape) => (
+    <Field
+      key={name}
+      name={name}
+      label={label}
+      isRequired={required}
+      shape={part}
+      draft={groupOf(draft)[name]}
+      path={joined(path, name)}
+      onDraft={(value, changed) => onDraft({ ...groupOf(draft), [name]: value }, changed)}
+    />
+  );
+  const folded = shape.fields.filter(({ isForDevelopers }) => isForDevelopers);
+  const hasProblem = folded.some(({ name }) =>
+    [...problems.keys()].some((at) => at.startsWith(joined(path, name))),
+  );
   return (
     <>
-      {shape.fields.map(({ name, required, shape: part }) => (
-        <Field
-          key={name}
-          name={name}
-          label={labelOf(name)}
-          isRequired={required}
-          shape={part}
-          draft={groupOf(draft)[name]}
-          path={joined(path, name)}
-          onDraft={(value, changed) => onDraft({ ...groupOf(draft), [name]: value }, changed)}
-        />
-      ))}
+      {shape.fields.filter(({ isForDevelopers }) => !isForDevelopers).map(field)}
+      {folded.length > 0 && (
+        <details class="form-fold" open={hasProblem}>
+          <summary>For developers</summary>
+          {folded.map(field)}
+        </details>
+      )}
     </>
   );
 }
 
 /** A field of any shape. */
 function Field(props: FieldProps) {
-  const { shape, path, label } = props;
+  const { shape, path, label, name, isRequired = false } = props;
+  const stand = useForm().special(name, shape.schema);
+  if (stand?.kind === 'own' && !(shape.kind === 'items' && stand.isSet !== true)) {
+    const { Control, isSet = false } = stand;
+    const own = {
+      label,
+      draft: props.draft,
+      onDraft: (value: Draft) => props.onDraft(value, path),
+    };
+    if (isSet) {
+      return (
+        <FieldSet path={path} label={label} help={shape.help}>
+          <Control {...own} />
+        </FieldSet>
+      );
+    }
+    const { isLabelHidden = false } = props;
+    return (
+      <FieldFrame
+        path={path}
+        label={label}
+        help={shape.help}
+        isRequired={isRequired && !shape.nullable}
+        isLabelHidden={isLabelHidden}
+      >
+        {(wiring) => <Control {...own} wiring={wiring} />}
+      </FieldFrame>
+    );
+  }
   switch (shape.kind) {
     case 'group':
       return (
@@ -136,6 +178,10 @@ function Control({ name, label, shape, draft, path, onDraft, wiring, isRequired 
     case 'number':
       return <input {...wiring} inputMode="decimal" autocomplete="off" value={text} onInput={typed} />;
     default:
-      return <input {...wiring} autocomplete="off" value={text} onInput={typed} />;
+      return shape.schema.format === 'email' ? (
+        <input {...wiring} type="email" autocomplete="off" value={text} onInput={typed} />
+      ) : (
+        <input {...wiring} autocomplete="off" value={text} onInput={typed} />
+      );
   }
 }

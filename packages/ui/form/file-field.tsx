@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../elements/button.tsx';
-import type { Wiring } from './field-frame.tsx';
 import type { Special } from './form-context.ts';
+import type { Wiring } from './wiring.ts';
 
 type FileFieldProps = Extract<Special, { readonly kind: 'file' }> & {
   readonly wiring: Wiring;

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { Button } from '../elements/button.tsx';
 import { useAction } from '../feedback/action.ts';
-import { changesOf, type Draft, draftOf, newBody } from './draft.ts';
+import { useEvent } from '../hooks/use-event.ts';
+import { changesOf, type Draft, draftOf, newBody, shownValue } from './draft.ts';
 import { GroupFields } from './fields.tsx';
 import { FormContext, type FormParts, idOf } from './form-context.ts';
 import { fieldFor, type Problems, problemsOf } from './problems.ts';
@@ -22,6 +23,10 @@ export interface SchemaFormProps {
   readonly onCancel?: (() => void) | undefined;
   /** Stands above the fields. */
   readonly children?: ComponentChildren;
+  /** Stands beside the fields, and shows what they make. */
+  readonly beside?: ((value: unknown) => ComponentChildren) | undefined;
+  /** Called when the form begins and ceases to differ from what it began with. */
+  readonly onEdited?: (isEdited: boolean) => void;
 }
 
 const NONE: Problems = new Map();
@@ -32,7 +37,8 @@ const NONE: Problems = new Map();
  * way does nothing.
  */
 export function SchemaForm({ shape, value, sendsChanges = false, onSubmit, ...props }: SchemaFormProps) {
-  const { submitLabel, isDanger = false, special = () => undefined, onCancel, children } = props;
+  const { submitLabel, isDanger = false, special = () => undefined, onCancel, children, beside } = props;
+  const edited = useEvent(props.onEdited ?? (() => {}));
   const id = useId();
   const form = useRef<HTMLFormElement>(null);
   const [first] = useState<Draft>(() => draftOf(shape, value));
@@ -52,6 +58,8 @@ export function SchemaForm({ shape, value, sendsChanges = false, onSubmit, ...pr
       setProblems(new Map([[path, message]]));
     }
   };
+  const isEdited = useMemo(() => JSON.stringify(draft) !== JSON.stringify(first), [draft, first]);
+  useEffect(() => edited(isEdited), [isEdited, edited]);
   const submit = (event: Event) => {
     event.preventDefault();
     void run(send);
@@ -63,7 +71,7 @@ export function SchemaForm({ shape, value, sendsChanges = false, onSubmit, ...pr
   useEffect(() => {
     if (refusal !== '') form.current!.querySelector<HTMLElement>('.form-refusal')?.focus();
   }, [refusal]);
-  return (
+  const fields = (
     <form ref={form} class="form" noValidate onSubmit={submit}>
       {children}
       {refusal !== '' && (
@@ -90,6 +98,13 @@ export function SchemaForm({ shape, value, sendsChanges = false, onSubmit, ...pr
         {onCancel && <Button onClick={onCancel}>Cancel</Button>}
       </div>
     </form>
+  );
+  if (beside === undefined) return fields;
+  return (
+    <div class="form-beside">
+      {fields}
+      {beside(shownValue(shape, draft))}
+    </div>
   );
 }
 

@@ -7,6 +7,8 @@ export type Shape = {
   readonly nullable: boolean;
   readonly help: string;
   readonly schema: JsonSchema;
+  /** The content of an untouched flag, as the server takes it. */
+  readonly isOn?: boolean;
 } & (
   | { readonly kind: 'text' | 'long' | 'secret' | 'number' | 'time' | 'flag' | 'json' }
   | { readonly kind: 'one' | 'many'; readonly options: readonly string[] }
@@ -18,6 +20,10 @@ export interface FieldShape {
   readonly name: string;
   readonly required: boolean;
   readonly shape: Shape;
+  /** Default: made from the name. */
+  readonly label?: string;
+  /** Whether it is folded with others that only applications use. */
+  readonly isForDevelopers?: boolean;
 }
 
 /** Returns the shape of a schema; `name` is its field's. */

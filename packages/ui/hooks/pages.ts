@@ -21,6 +21,8 @@ export interface PagesOptions<T> {
   readonly version?: unknown;
   /** Whether an item changes by itself: the list is then read again from time to time. */
   readonly isMoving?: (item: T) => boolean;
+  /** Whether the list is read again from time to time in any case. */
+  readonly isLive?: boolean;
 }
 
 /**
@@ -30,7 +32,7 @@ export interface PagesOptions<T> {
 export function usePages<T>(
   path: string | null,
   read: (path: string, signal: AbortSignal) => Promise<Page<T>>,
-  { version, isMoving = () => false }: PagesOptions<T> = {},
+  { version, isMoving = () => false, isLive = false }: PagesOptions<T> = {},
 ): Pages<T> {
   const isMore = useRef(false);
   const readLoaded = async (signal: AbortSignal, known: Loaded<T> | null) => {
@@ -46,7 +48,7 @@ export function usePages<T>(
   };
   const { value, problem, reload } = useResource<Loaded<T>>(path, readLoaded, {
     version,
-    isMoving: (loaded) => loaded?.items.some(isMoving) ?? false,
+    isMoving: (loaded) => isLive || (loaded?.items.some(isMoving) ?? false),
   });
   const more = () => {
     isMore.current = true;

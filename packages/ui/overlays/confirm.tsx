@@ -14,6 +14,8 @@ export interface ConfirmProps {
   /** Asks for a reason under this label. */
   readonly reason?: string;
   readonly isReasonRequired?: boolean;
+  /** The text of a box that has to be ticked first, for what cannot be undone. */
+  readonly tick?: string | undefined;
   /** Acts; the dialog stays open with the message of an error. */
   readonly onConfirm: (reason: string) => Promise<unknown>;
   readonly onClose: () => void;
@@ -29,7 +31,7 @@ export function Confirm({
   onClose,
   ...options
 }: ConfirmProps) {
-  const { isDanger = false, isReasonRequired = false } = options;
+  const { isDanger = false, isReasonRequired = false, tick } = options;
   const [reason, setReason] = useState('');
   const { isBusy, problem, run } = useAction();
   const submit = async (event: Event) => {
@@ -50,6 +52,12 @@ export function Confirm({
               value={reason}
               onInput={(event) => setReason(event.currentTarget.value)}
             />
+          </label>
+        )}
+        {tick !== undefined && (
+          <label class="field-line">
+            <input type="checkbox" required />
+            {tick}
           </label>
         )}
         <Problem text={problem} />

@@ -20,6 +20,9 @@ export function Dialog({ title, onClose, class: more = '', children }: DialogPro
     const element = dialog.current!;
     const before = document.activeElement;
     element.showModal();
+    // Otherwise the focus begins with the close button.
+    if (element.contains(document.activeElement) && document.activeElement?.closest('.dialog-head'))
+      element.querySelector<HTMLElement>(FIRST)?.focus();
     return () => {
       element.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
@@ -48,3 +51,8 @@ export function Dialog({ title, onClose, class: more = '', children }: DialogPro
     </dialog>
   );
 }
+
+/** The fields and buttons of the content. */
+const FIRST =
+  '.dialog-box > :not(.dialog-head):is(input, textarea, select, button:enabled), ' +
+  '.dialog-box > :not(.dialog-head) :is(input, textarea, select, button:enabled)';

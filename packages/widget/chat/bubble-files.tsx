@@ -6,7 +6,7 @@ import { sizeText } from '@parley/ui/text/bytes.ts';
 import { shownAddress, shownName } from '@parley/ui/text/shown-name.ts';
 import { FileText } from 'lucide';
 import { useState } from 'preact/hooks';
-import type { WidgetTexts } from '../texts.ts';
+import type { WidgetTexts } from '../texts/widget-texts.ts';
 
 type Shown = Attachment | LocalAttachment;
 

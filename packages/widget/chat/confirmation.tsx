@@ -1,6 +1,6 @@
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useState } from 'preact/hooks';
-import type { WidgetTexts } from '../texts.ts';
+import type { WidgetTexts } from '../texts/widget-texts.ts';
 
 export interface ConfirmationProps {
   readonly texts: WidgetTexts;

@@ -1,19 +1,20 @@
 import { useConversation } from '@parley/client/react';
-import { previewOf } from '@parley/markdown/message-text.ts';
 import type { WidgetPublic } from '@parley/protocol/resources/widget.ts';
+import type { WidgetLanguage } from '@parley/protocol/resources/widget-languages.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { WidgetTexts } from '../texts.ts';
-import { Address } from './address.tsx';
+import type { WidgetTexts } from '../texts/widget-texts.ts';
+import { Address, type AddressProps } from './address.tsx';
 import { Bubble } from './bubble.tsx';
 import { Field } from './field.tsx';
 import type { KeptWriting } from './kept-writing.ts';
+import { lineOf } from './message-line.ts';
 
-export interface ConversationProps {
+export interface ConversationProps extends Pick<AddressProps, 'asked' | 'onEntered'> {
   readonly id: string;
   readonly texts: WidgetTexts;
   readonly widget: WidgetPublic;
-  readonly language: 'en' | 'ar';
+  readonly language: WidgetLanguage;
   /** Whether the panel is open, so that its end counts as read. */
   readonly isShown: boolean;
   readonly offersAddress: boolean;
@@ -22,7 +23,7 @@ export interface ConversationProps {
 
 /** An open conversation. */
 export function Conversation(props: ConversationProps) {
-  const { id, texts, widget, language, isShown, offersAddress, writing } = props;
+  const { id, texts, widget, language, isShown, offersAddress, asked, onEntered, writing } = props;
   const { messages, hasOlder, typing, live, status } = useConversation(id);
   const list = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
@@ -57,12 +58,26 @@ export function Conversation(props: ConversationProps) {
             {texts.older}
           </Button>
         )}
-        {messages.map((message) => (
-          <Bubble key={message.key} message={message} texts={texts} live={live} />
+        {messages.map((message, index) => (
+          <Bubble
+            key={message.key}
+            message={message}
+            before={messages[index - 1]}
+            texts={texts}
+            teamName={widget.persona.name}
+            live={live}
+          />
         ))}
         {typing.length > 0 && <p class="chat-typing">{texts.typing(widget.persona.name)}</p>}
         {offersAddress && messages.length > 0 && (
-          <Address texts={texts} widget={widget} language={language} />
+          <Address
+            texts={texts}
+            widget={widget}
+            language={language}
+            asked={asked}
+            isWaiting={messages.some(({ delivery }) => delivery === 'pending')}
+            onEntered={onEntered}
+          />
         )}
       </div>
       <News texts={texts} name={widget.persona.name} last={last} />
@@ -99,7 +114,7 @@ function News({ texts, name, last }: NewsProps) {
   const [said, setSaid] = useState('');
   const isTeam = last?.delivery === 'sent' && last.sender?.type !== 'user';
   const key = isTeam ? last.key : null;
-  const body = isTeam ? previewOf(last) || texts.attachment : '';
+  const body = isTeam ? lineOf(last, texts) : '';
   useEffect(() => {
     if (last === undefined) return;
     if (begun.current !== null && begun.current !== key && key !== null) setSaid(texts.news(name, body));

@@ -9,7 +9,7 @@ import { type Upload, useUploads } from '@parley/ui/files/uploads.ts';
 import { TextField } from '@parley/ui/typing/text-field.tsx';
 import { SendHorizontal } from 'lucide';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { WidgetTexts } from '../texts.ts';
+import type { WidgetTexts } from '../texts/widget-texts.ts';
 import type { KeptWriting } from './kept-writing.ts';
 import { uploadListTexts, uploadRules } from './upload-texts.ts';
 

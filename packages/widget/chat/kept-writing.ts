@@ -40,6 +40,12 @@ export class KeptWriting {
     this.#keep();
   }
 
+  /** Gives the writing to the customer that the visitor is, who goes on at the place. */
+  moveTo(person: string, place: string): void {
+    this.#person = person;
+    this.#write(place);
+  }
+
   get(place: string): string {
     return this.#texts[place] ?? '';
   }
@@ -52,12 +58,14 @@ export class KeptWriting {
 
   #keep(): void {
     const place = Object.keys(this.#texts).at(-1);
+    if (place === undefined) this.#storage.removeItem(this.#key);
+    else this.#write(place);
+  }
+
+  #write(place: string): void {
     try {
-      if (place === undefined) this.#storage.removeItem(this.#key);
-      else {
-        const kept: Kept = { person: this.#person, place, texts: this.#texts };
-        this.#storage.setItem(this.#key, JSON.stringify(kept));
-      }
+      const kept: Kept = { person: this.#person, place, texts: this.#texts };
+      this.#storage.setItem(this.#key, JSON.stringify(kept));
     } catch {
       // The browser has no space: the text stays in the field alone.
     }

@@ -1,3 +1,4 @@
+import type { WidgetLanguage } from '@parley/protocol/resources/widget-languages.ts';
 import type { FromFrame, Greeting, ToFrame } from './host-messages.ts';
 
 /** Follows the page around the frame. */
@@ -7,11 +8,13 @@ export interface HostListener {
   shown(isShown: boolean): void;
   /** Called when the visitor has opened the panel, which has the focus. */
   focus(): void;
+  /** Called when there is news for the bubble. */
+  look?(): void;
 }
 
 /** The page around the frame: one of the widget's sites. */
 export class Host {
-  readonly lang: string;
+  readonly lang: WidgetLanguage;
   #isKnown: boolean;
   #isShown = false;
   readonly #port: MessagePort;
@@ -28,17 +31,13 @@ export class Host {
   /**
    * Resolves with the page around the frame, which greets when the frame has loaded. Ignores words
    * of other windows, and of pages that are no site of the widget. Must be called while the script
-   * of the frame runs first; `sites` may come later.
+   * of the frame runs first; what `isSite` asks may come later.
    */
-  static greeted(sites: Promise<readonly string[]>): Promise<Host> {
+  static greeted(isSite: (origin: string) => Promise<boolean>): Promise<Host> {
     return new Promise((resolve) => {
       addEventListener('message', async ({ origin, source, data, ports: [port] }: MessageEvent) => {
         if (source !== parent || data?.parley !== 'page' || port === undefined) return;
-        const isSite = await sites.then(
-          (known) => known.includes(origin),
-          () => false,
-        );
-        if (isSite) resolve(new Host(data as Greeting, port));
+        if (await isSite(origin)) resolve(new Host(data as Greeting, port));
         else port.close();
       });
     });
@@ -63,6 +62,19 @@ export class Host {
     this.#say({ type: 'close' });
   }
 
+  /** Opens the panel. */
+  open(): void {
+    this.#say({ type: 'open' });
+  }
+
+  showBubble(isShown: boolean): void {
+    this.#say({ type: 'bubble', isShown });
+  }
+
+  keep(isKept: boolean): void {
+    this.#say({ type: 'kept', isKept });
+  }
+
   showUnread(count: number): void {
     this.#say({ type: 'unread', count });
   }
@@ -80,6 +92,9 @@ export class Host {
         break;
       case 'focus':
         this.#listener?.focus();
+        break;
+      case 'look':
+        this.#listener?.look?.();
         break;
       case 'identity':
         this.#isKnown = message.isKnown;

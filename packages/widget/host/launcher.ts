@@ -1,33 +1,38 @@
+import { directionOf, languageOf } from '@parley/protocol/resources/widget-languages.ts';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { readableOn } from '../readable-on.ts';
 import type { FromFrame, Greeting, ToFrame } from './host-messages.ts';
 import { keepInPage } from './in-page.ts';
-import { keepOpen, wasOpen } from './openness.ts';
+import { labelsIn } from './labels.ts';
+import { keepMark, wasMarked } from './marks.ts';
 
 /** Returns a token of the application that says who the visitor is. */
 type TokenSource = () => string | Promise<string>;
 
 /**
  * Shows the widget of a script tag: a button, and a frame of the server that the script came from,
- * which is loaded when the panel is opened first. The page talks to it by `window.Parley`, which
- * exists once `parley:ready` was dispatched on `window`.
+ * which is loaded when the panel is opened first. Where the browser has known the visitor, a small
+ * frame counts what is unread, and shows the newest answer (../DECISIONS.md#the-bubble-is-a-frame).
+ * The page talks to it by `window.Parley`, which exists once `parley:ready` was dispatched on
+ * `window`.
  */
 export function showWidget(tag: HTMLScriptElement): void {
   const { account = '', widget = '', color = '', lang = document.documentElement.lang } = tag.dataset;
   const ground = /^#[0-9a-f]{6}$/i.test(color) ? color : '#15616f';
   const origin = new URL(tag.src).origin;
-  const isArabic = /^ar\b/i.test(lang);
-  const labels = isArabic
-    ? { open: 'افتح المحادثة', close: 'أغلق المحادثة', title: 'محادثة', unread: 'غير مقروءة' }
-    : { open: 'Open the chat', close: 'Close the chat', title: 'Chat', unread: 'unread' };
+  const language = languageOf([lang, ...navigator.languages]);
+  const labels = labelsIn(language);
 
   let identity: TokenSource | null = null;
   let frame: HTMLIFrameElement | null = null;
-  let port: MessagePort | null = null;
+  let bubble: HTMLIFrameElement | null = null;
+  const ports = new Map<HTMLIFrameElement, MessagePort>();
+  let unread = 0;
   /** The element that had the focus when the panel was opened, until the frame takes it. */
   let focusedBefore: Element | null | undefined;
   const listeners = new Set<(unread: number) => void>();
 
+  const [openMark, keptMark] = [`parley-open-${widget}`, `parley-kept-${widget}`];
   const host = document.createElement('div');
   const shadow = host.attachShadow({ mode: 'open' });
   const style = new CSSStyleSheet();
@@ -41,7 +46,8 @@ b{position:absolute;inset-block-start:-4px;inset-inline-end:-4px;min-width:20px;
 b:empty{display:none}
 iframe{position:fixed;inset-block-end:88px;inset-inline-end:20px;z-index:2147483000;width:min(384px,calc(100vw - 24px));height:min(640px,calc(100vh - 112px));border:0;border-radius:14px;background:Canvas;color-scheme:light dark;box-shadow:0 8px 40px rgb(0 0 0/.28)}
 iframe[hidden]{display:none}
-@media (max-width:480px){iframe{inset:0;width:100vw;height:100dvh;border-radius:0}iframe:not([data-alive]){z-index:2147482999}}`);
+iframe.news{height:88px;width:min(304px,calc(100vw - 40px))}
+@media (max-width:480px){iframe:not(.news){inset:0;width:100vw;height:100dvh;border-radius:0}iframe:not([data-alive],.news){z-index:2147482999}}`);
   shadow.adoptedStyleSheets = [style];
 
   const SVG = 'http://www.w3.org/2000/svg';
@@ -72,13 +78,14 @@ iframe[hidden]{display:none}
   shadow.addEventListener('keydown', (event) => {
     if (pressedKey(event as KeyboardEvent) === 'Escape') close();
   });
-  host.dir = isArabic ? 'rtl' : 'ltr';
+  host.dir = directionOf(language);
   shadow.append(button);
   name();
 
   function name(): void {
-    const unread = badge.textContent === '' ? '' : `, ${badge.textContent} ${labels.unread}`;
-    button.setAttribute('aria-label', (isOpen() ? labels.close : labels.open) + unread);
+    badge.textContent = unread === 0 ? '' : String(unread);
+    const more = unread === 0 ? '' : `, ${unread} ${labels.unread}`;
+    button.setAttribute('aria-label', (isOpen() ? labels.close : labels.open) + more);
     button.setAttribute('aria-expanded', String(isOpen()));
   }
 
@@ -87,18 +94,27 @@ iframe[hidden]{display:none}
   }
 
   function show(): void {
-    if (frame === null) {
-      const made = document.createElement('iframe');
-      made.title = labels.title;
-      made.src = `${origin}/widget/frame?${new URLSearchParams({ account, widget })}`;
-      made.addEventListener('load', () => greet(made));
-      shadow.append(made);
-      frame = made;
-    }
+    frame ??= embed('frame', labels.title);
     frame.hidden = false;
-    keepOpen(widget, true);
+    keepMark('sessionStorage', openMark, true);
     tell({ type: 'shown' });
     name();
+  }
+
+  function embed(page: string, title: string): HTMLIFrameElement {
+    const made = document.createElement('iframe');
+    made.title = title;
+    made.src = `${origin}/widget/${page}?${new URLSearchParams({ account, widget, lang: language })}`;
+    made.addEventListener('load', () => greet(made));
+    shadow.append(made);
+    return made;
+  }
+
+  function count(): void {
+    if (bubble !== null) return;
+    bubble = embed('bubble', labels.news);
+    bubble.className = 'news';
+    bubble.hidden = true;
   }
 
   function open(): void {
@@ -120,7 +136,7 @@ iframe[hidden]{display:none}
     if (!isOpen()) return;
     const isWithin = document.activeElement === host;
     frame!.hidden = true;
-    keepOpen(widget, false);
+    keepMark('sessionStorage', openMark, false);
     tell({ type: 'hidden' });
     if (isWithin) button.focus();
     name();
@@ -132,29 +148,39 @@ iframe[hidden]{display:none}
   }
 
   function tell(message: ToFrame): void {
-    port?.postMessage(message);
+    for (const port of ports.values()) port.postMessage(message);
   }
 
   /** Hands the frame a port when it has loaded. The window itself has no other use. */
-  function greet({ contentWindow }: HTMLIFrameElement): void {
-    port?.close();
-    const channel = new MessageChannel();
-    port = channel.port1;
-    port.onmessage = ({ data }: MessageEvent<FromFrame>) => void heard(data, channel.port1);
-    const first: Greeting = { parley: 'page', lang: isArabic ? 'ar' : 'en', isKnown: identity !== null };
-    contentWindow!.postMessage(first, origin, [channel.port2]);
-    tell({ type: isOpen() ? 'shown' : 'hidden' });
+  function greet(loaded: HTMLIFrameElement): void {
+    ports.get(loaded)?.close();
+    const { port1, port2 } = new MessageChannel();
+    ports.set(loaded, port1);
+    port1.onmessage = ({ data }: MessageEvent<FromFrame>) => void heard(data, loaded, port1);
+    const first: Greeting = { parley: 'page', lang: language, isKnown: identity !== null };
+    loaded.contentWindow!.postMessage(first, origin, [port2]);
+    port1.postMessage({ type: isOpen() ? 'shown' : 'hidden' } satisfies ToFrame);
   }
 
-  async function heard(message: FromFrame, from: MessagePort): Promise<void> {
-    // Its own button closes it from now on; on a phone it covers this one.
-    frame!.dataset.alive = '';
-    enter();
+  async function heard(message: FromFrame, by: HTMLIFrameElement, from: MessagePort): Promise<void> {
+    if (by === frame) {
+      // Its own button closes it from now on; on a phone it covers this one.
+      frame.dataset.alive = '';
+      enter();
+    }
     if (message.type === 'close') close();
-    if (message.type === 'unread') {
-      badge.textContent = message.count === 0 ? '' : String(message.count);
+    if (message.type === 'open') open();
+    if (message.type === 'bubble') by.hidden = !message.isShown;
+    if (message.type === 'kept') {
+      keepMark('localStorage', keptMark, message.isKept);
+      if (message.isKept) count();
+    }
+    // The panel knows first what is unread, once it is there.
+    if (message.type === 'unread' && (by === frame || frame?.dataset.alive === undefined)) {
+      if (by === frame && bubble !== null) ports.get(bubble)?.postMessage({ type: 'look' } satisfies ToFrame);
+      unread = message.count;
       name();
-      for (const listener of listeners) listener(message.count);
+      for (const listener of listeners) listener(unread);
     }
     if (message.type === 'token') {
       const asked = identity;
@@ -189,7 +215,8 @@ iframe[hidden]{display:none}
     keepInPage(host);
     dispatchEvent(new Event('parley:ready'));
     // This runs after the event in which the page names the visitor. The page keeps the focus.
-    if (wasOpen(widget)) show();
+    if (wasMarked('sessionStorage', openMark)) show();
+    if (wasMarked('localStorage', keptMark)) count();
   }
   if (document.body === null) addEventListener('DOMContentLoaded', begin);
   else begin();

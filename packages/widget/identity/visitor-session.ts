@@ -3,13 +3,16 @@ import type { VisitorSession } from '@parley/protocol/resources/widget.ts';
 import type { FrameStorage } from './frame-storage.ts';
 import { call, Refused } from './widget-calls.ts';
 
-interface Kept {
+interface Kept extends Partial<Current> {
   readonly refresh_token: string;
   /** Repeats a refresh whose answer was lost, instead of using the token twice. */
   readonly refresh_key: string;
   /** Whether the visitor has confirmed an address. */
   readonly is_confirmed?: boolean;
 }
+
+/** An access token, which the next page uses without a refresh. */
+type Current = Pick<Token, 'access_token' | 'expires_at'>;
 
 /**
  * The session of an anonymous visitor, or of one with a confirmed address. All tabs of a site share
@@ -19,7 +22,8 @@ export class Visitor {
   readonly #widgetId: string;
   readonly #storage: FrameStorage;
   readonly #key: string;
-  #current: Pick<Token, 'access_token' | 'expires_at'> | undefined;
+  /** The last of this frame's calls, which come one after the other. */
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(widgetId: string, storage: FrameStorage) {
     this.#widgetId = widgetId;
@@ -51,8 +55,13 @@ export class Visitor {
     { access_token, refresh_token, expires_at }: Omit<Token, 'object'>,
     is_confirmed: boolean = false,
   ): void {
-    this.#current = { access_token, expires_at };
-    const kept: Kept = { refresh_token, refresh_key: crypto.randomUUID(), is_confirmed };
+    const kept: Kept = {
+      access_token,
+      expires_at,
+      refresh_token,
+      refresh_key: crypto.randomUUID(),
+      is_confirmed,
+    };
     this.#storage.setItem(this.#key, JSON.stringify(kept));
   }
 
@@ -61,14 +70,15 @@ export class Visitor {
     return this.#locked(async () => {
       const kept = this.#read();
       if (kept === undefined) return null;
-      const known = this.#current;
-      if (!isRefused && known !== undefined && Date.parse(known.expires_at) - Date.now() > SPARE_MS)
-        return known.access_token;
+      const { access_token, expires_at = '' } = kept;
+      if (!isRefused && access_token !== undefined && Date.parse(expires_at) - Date.now() > SPARE_MS)
+        return access_token;
       try {
         const headers = { 'Idempotency-Key': kept.refresh_key };
         const body = { refresh_token: kept.refresh_token };
-        this.keep(await call<Token>('POST', '/v1/auth/tokens/refresh', { body, headers }), kept.is_confirmed);
-        return this.#current!.access_token;
+        const next = await call<Token>('POST', '/v1/auth/tokens/refresh', { body, headers });
+        this.keep(next, kept.is_confirmed);
+        return next.access_token;
       } catch (error) {
         if (!(error instanceof Refused) || error.status !== 401) throw error;
         this.drop();
@@ -79,7 +89,6 @@ export class Visitor {
 
   /** Forgets the session in this browser. */
   drop(): void {
-    this.#current = undefined;
     this.#storage.removeItem(this.#key);
   }
 
@@ -93,8 +102,22 @@ export class Visitor {
   }
 
   #locked<Result>(act: () => Promise<Result>): Promise<Result> {
-    const { locks } = navigator;
-    return locks === undefined ? act() : (locks.request(this.#key, act) as Promise<Result>);
+    let isHeld = false;
+    const held = () => {
+      isHeld = true;
+      return act();
+    };
+    const turn = this.#last.then(async () => {
+      try {
+        return await ((navigator.locks?.request(this.#key, held) as Promise<Result> | undefined) ?? held());
+      } catch (error) {
+        // Where the browser keeps no data for this site, it has no locks and no other tab either.
+        if (isHeld) throw error;
+        return held();
+      }
+    });
+    this.#last = turn.catch(() => {});
+    return turn;
   }
 }
 

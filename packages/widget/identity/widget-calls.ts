@@ -3,10 +3,12 @@ import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 /** A refusal of the server. */
 export class Refused extends Error {
   readonly status: number;
+  readonly code: string | undefined;
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, code?: string) {
     super(message);
     this.status = status;
+    this.code = code;
   }
 }
 
@@ -36,5 +38,5 @@ export async function call<Answer>(
   });
   const read = await answer.json().catch(() => undefined);
   if (answer.ok) return read as Answer;
-  throw new Refused(answer.status, read?.error?.message ?? answer.statusText);
+  throw new Refused(answer.status, read?.error?.message ?? answer.statusText, read?.error?.code);
 }

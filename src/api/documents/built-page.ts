@@ -4,15 +4,21 @@ import { extname } from 'node:path';
 import type { PublicRoutes } from '../pipeline/public-routes.ts';
 import { readBuiltFile } from './built-file.ts';
 import { type Document, documentRoute } from './documents.ts';
-import { html } from './pages/html.ts';
+import { type Html, html } from './pages/html.ts';
 
 /** A page that `npm run build` has made (bin/build/pages.ts). */
 export interface BuiltPageOptions {
   /** The folder of the build, with `page.json` and `assets/`. */
   readonly built: URL;
+  /** The file that names the page's files, if the folder has several pages. */
+  readonly page?: string;
   /** The path below which the files are served. */
   readonly assets: string;
   readonly title: string;
+  /** The language of the document, before its script may choose another. */
+  readonly language?: { readonly tag: string; readonly direction: 'ltr' | 'rtl' };
+  /** What is shown until the script has run. */
+  readonly shell?: Html;
   /** Name for messages of what the server lacks without a build. */
   readonly what: string;
 }
@@ -34,28 +40,36 @@ export function builtAssetRoutes({ built, assets }: BuiltPageOptions): PublicRou
 }
 
 /** Returns the document, whose body its script fills. Rejects as `readBuiltFile` does. */
-export async function builtDocument({ built, assets, title, what }: BuiltPageOptions): Promise<Document> {
-  const names = await readBuiltFile(built, 'page.json', what);
+export async function builtDocument({
+  built,
+  page = 'page.json',
+  assets,
+  title,
+  language = { tag: 'en', direction: 'ltr' },
+  shell = html``,
+  what,
+}: BuiltPageOptions): Promise<Document> {
+  const names = await readBuiltFile(built, page, what);
   const { script, style, preloads } = JSON.parse(names.toString()) as {
     readonly script: string;
-    readonly style: string;
+    readonly style?: string;
     readonly preloads: readonly string[];
   };
   const { text } = html`<!doctype html>
-<html lang="en">
+<html lang="${language.tag}" dir="${language.direction}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
 <link rel="icon" type="image/svg+xml" href="/docs/assets/icon.svg">
-<link rel="stylesheet" href="${assets}/${style}">
+${style === undefined ? [] : [html`<link rel="stylesheet" href="${assets}/${style}">`]}
 ${preloads.map((name) => html`<link rel="modulepreload" href="${assets}/${name}">`)}
 <script type="module" src="${assets}/${script}"></script>
 </head>
 <body>
 <noscript>This page needs JavaScript.</noscript>
-</body>
+${shell}</body>
 </html>
 `;
   return { contentType: 'text/html; charset=utf-8', body: Buffer.from(text) };
@@ -90,6 +104,7 @@ export function builtPagePolicy(filesOrigin = '', more: Readonly<Record<string, 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.woff2': 'font/woff2',
 };
 
 const KEPT = 'public, max-age=31536000, immutable';

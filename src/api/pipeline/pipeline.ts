@@ -108,6 +108,8 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     this.#metrics.httpRefusals.inc({ code: error.condition });
     const { status, retryAfterS = status === 503 ? 1 : undefined } = error;
     if (retryAfterS !== undefined) exchange.setHeader('Retry-After', String(retryAfterS));
+    // Browsers keep this answer for good by default, but what was deleted may be restored.
+    if (status === 410) exchange.setHeader('Cache-Control', 'no-store');
     if (status === 401) exchange.setHeader('WWW-Authenticate', 'Bearer');
     if (status === 426) {
       exchange.setHeader('Upgrade', 'websocket');

@@ -90,6 +90,7 @@ class DayWriter {
     const agos = written.map(({ said }) => said.ago);
     const mails = written.map(({ said }) => (said.mail === 'sent' ? 'sent' : null));
     await this.#tx.query(DATE_MESSAGES, messageIds, agos, mails);
+    await this.#tx.query(DATE_WAITING, [...ids.values()]);
     for (const dated of DATE_PARTS) await this.#tx.query(dated, messageIds);
     return ids;
   }
@@ -302,6 +303,10 @@ const DATE_MESSAGES = statement<
       SELECT id, now() - make_interval(mins => ago) AS at, mail
       FROM unnest($1::text[], $2::integer[], $3::text[]) AS said(id, ago, mail)
     ) d WHERE m.id = d.id`;
+
+/** Sets the times since when customers wait back to those of their messages. */
+const DATE_WAITING = statement<[conversationIds: readonly string[]]>('date-demo-waiting')`
+    UPDATE conversations SET waiting_since = waiting_of(id) WHERE id = ANY($1) AND waiting_since IS NOT NULL`;
 
 // Reactions and pins are a minute after the message.
 const DATE_PARTS = [

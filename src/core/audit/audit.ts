@@ -24,18 +24,22 @@ export interface Audited {
 }
 
 /** Records an action in the transaction of the action (docs/contract.md#audit). */
-export async function audit(tx: Tx, { accountId, details = {}, ...of }: Audited): Promise<void> {
-  await tx.kysely
-    .insertInto('audit_events')
-    .values({
-      id: newId('auditEvent'),
-      account_id: accountId,
-      conversation_id: of.conversationId,
-      actor_id: of.actorId,
-      action: of.action,
-      details: JSON.stringify(details),
-    })
-    .execute();
+export function audit(tx: Tx, audited: Audited): Promise<void> {
+  return auditAll(tx, [audited]);
+}
+
+/** Records several actions in one statement. */
+export async function auditAll(tx: Tx, audited: readonly Audited[]): Promise<void> {
+  if (audited.length === 0) return;
+  const values = audited.map(({ accountId, details = {}, ...of }) => ({
+    id: newId('auditEvent'),
+    account_id: accountId,
+    conversation_id: of.conversationId,
+    actor_id: of.actorId,
+    action: of.action,
+    details: JSON.stringify(details),
+  }));
+  await tx.kysely.insertInto('audit_events').values(values).execute();
 }
 
 /** Records an action of the caller that concerns its account as a whole. */

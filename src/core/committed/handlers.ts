@@ -1,5 +1,6 @@
 import { handle, type TopicHandler } from '../../platform/db/queue/topic.ts';
 import { ACTOR_CHANGED, RIGHTS_CHANGED } from '../accounts/rights/rights-changed.ts';
+import { followDeletion } from '../conversations/cases/waiting.ts';
 import {
   CONVERSATION_ASSIGNED,
   CONVERSATION_CREATED,
@@ -79,7 +80,7 @@ export function committedHandlers(parts: CommittedParts): readonly TopicHandler[
     }),
     handle(ACTOR_CHANGED, (changed) => showChangedActor(database, changed)),
     handle(PARTICIPANT_ADDED, (added) => notifyAdded(database, added)),
-    handle(SYSTEM_EVENT, (event) => appendSystemEvent(writePath, event)),
+    handle(SYSTEM_EVENT, (event) => appendSystemEvent({ database, engine, writePath }, event)),
     handle(SCHEDULE_NOT_SENT, (ended) => notifyNotSent(database, ended)),
     handle(MESSAGE_EDITED, async (edited) => {
       await contentChanged(edited);
@@ -87,6 +88,7 @@ export function committedHandlers(parts: CommittedParts): readonly TopicHandler[
     }),
     handle(MESSAGE_DELETED, async (deleted) => {
       await contentChanged(deleted);
+      await followDeletion(database, deleted.conversation_id);
       await ofFeatures.messageDeleted(deleted);
     }),
   ];

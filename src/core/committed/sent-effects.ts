@@ -76,6 +76,7 @@ export class SentEffects {
       readRosterVersions(database, conversationsOf(rows)),
       readNotificationsOf(database, ids),
     ]);
+    const approvers = new Map(payload.messages.map(({ id, by }) => [id, by]));
     const notificationsOf = Map.groupBy(notifications, ({ message_id }) => message_id);
     const messages: CommittedMessage[] = [];
     for (const message of parts) {
@@ -85,7 +86,13 @@ export class SentEffects {
       if (facts === undefined) continue;
       // Notifications of one message are written together: if some exist, all do.
       const made = notificationsOf.get(id);
-      messages.push({ ...message, audience: facts.audience, rosterVersion, notifications: made });
+      messages.push({
+        ...message,
+        audience: facts.audience,
+        rosterVersion,
+        notifications: made,
+        by: approvers.get(id),
+      });
     }
     const isPublished = await this.#publish(messages);
     await Promise.all([this.#options.ofFeatures?.sent?.(messages, true), this.#cause(messages)]);
@@ -208,9 +215,9 @@ export class SentEffects {
   async #notify(messages: readonly Caused[]): Promise<(readonly NotificationRow[])[]> {
     const { database, directory } = this.#options;
     const due: DueNotifications[] = [];
-    for (const { row, sender, rosterVersion } of messages) {
+    for (const { row, sender, rosterVersion, by } of messages) {
       const facts = await directory.factsSince(row.conversation_id, rosterVersion);
-      const plan = facts && planNotifications(row, sender, facts);
+      const plan = facts && planNotifications(row, sender, facts, by);
       if (plan !== undefined) due.push({ row, plan });
     }
     const made = Map.groupBy(await insertDue(database, due), ({ account_id }) => account_id);
@@ -234,7 +241,7 @@ function outboxIdsOf(rows: readonly PublishedRow[]): number[] {
 }
 
 /** A message whose effects are due. */
-type Caused = SentMessage & Pick<CommittedMessage, 'notifications'>;
+type Caused = SentMessage & Pick<CommittedMessage, 'notifications' | 'by'>;
 
 interface PublishedRow {
   readonly outboxId: number;

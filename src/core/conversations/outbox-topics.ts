@@ -1,6 +1,7 @@
 /** Outbox topics of this slice. Each is handled after its transaction has committed. */
 
 import { newId } from '@parley/protocol/ids.ts';
+import type { StatedEvent } from '@parley/protocol/resources/chat-message.ts';
 import type { Principal } from '../../api/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { enqueue } from '../../platform/db/queue/outbox.ts';
@@ -118,6 +119,10 @@ export interface SystemEvent {
   /** `system`: the customer sees it too. */
   readonly visibility: 'internal' | 'system';
   readonly body: string;
+  /** Absent for a message that is its text alone. */
+  readonly event?: StatedEvent;
+  /** The actor of the change; absent where `event` has it, or no actor made it. */
+  readonly by?: string;
 }
 
 export async function enqueueSystemEvent(tx: Tx, event: Omit<SystemEvent, 'id'>): Promise<void> {
@@ -132,5 +137,5 @@ export function enqueueAct(
   act: string,
 ): Promise<void> {
   const body = `${actor.name ?? 'Someone'} ${act}.`;
-  return enqueueSystemEvent(tx, { account_id, conversation_id, visibility: 'internal', body });
+  return enqueueSystemEvent(tx, { account_id, conversation_id, visibility: 'internal', body, by: actor.id });
 }

@@ -4,6 +4,7 @@ import { accountHoldings } from '../accounts/holdings.ts';
 import { uploadHoldings } from '../attachments/uploads.ts';
 import { auditHoldings } from '../audit/holdings.ts';
 import { conversationHoldings, memberHoldings } from '../conversations/holdings.ts';
+import { viewHoldings } from '../inbox/view-store.ts';
 import { inboxHoldings } from '../inbox/writer.ts';
 import { messageHoldings } from '../messages/holdings.ts';
 import { notificationHoldings } from '../notifications/holdings.ts';
@@ -28,6 +29,7 @@ export function allHoldings({ hooks }: Pick<Db, 'hooks'>): readonly Holdings[] {
     notificationHoldings,
     memberHoldings,
     inboxHoldings,
+    viewHoldings,
     ...hooks.all('holdings'),
     auditHoldings,
   ];

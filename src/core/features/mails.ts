@@ -15,6 +15,16 @@ export interface ConfirmationDue {
   readonly address: string;
 }
 
+/** A user waits for the mail of an invitation, which is made in the same way (`invitationMail`). */
+export const INVITATION_DUE = defineTopic<InvitationDue>('users.invitation_due');
+
+export interface InvitationDue {
+  readonly invitation_id: string;
+  readonly account_id: string;
+  readonly user_id: string;
+  readonly address: string;
+}
+
 declare module '../../platform/hooks.ts' {
   interface HookTable {
     /**
@@ -22,6 +32,10 @@ declare module '../../platform/hooks.ts' {
      * Without it such mails are canceled.
      */
     confirmationMail(db: Db, confirmationId: string, publicUrl: string): Promise<MailText | undefined>;
+    /** Writes the mail of an invitation, or returns undefined if it cannot be used any more. */
+    invitationMail(db: Db, invitationId: string, publicUrl: string): Promise<MailText | undefined>;
+    /** Called in the transaction that deletes an inbox. */
+    inboxDeleted(tx: Tx, inboxId: string): Promise<void>;
     /** Returns whether a node with this configuration sends mail. Without it none does. */
     sendsMail(config: NodeSettings): boolean;
     /** Returns the digest that waits for a user, or undefined. Without it no digest is mailed. */

@@ -9,11 +9,17 @@ import {
   Conversation,
   WORKFLOW_STATUSES,
 } from '@parley/protocol/resources/conversation.ts';
-import { INBOX_FACTS, INBOX_FILTERS, INBOX_ORDERS } from '@parley/protocol/resources/inbox.ts';
+import {
+  INBOX_FACTS,
+  INBOX_FILTERS,
+  INBOX_FILTERS_SINCE,
+  INBOX_ORDERS,
+  INBOX_ORDERS_SINCE,
+} from '@parley/protocol/resources/inbox.ts';
 import { MetadataFilter } from '@parley/protocol/resources/metadata.ts';
 import { IdBy, IdOf, OwnIdFilter } from '@parley/protocol/schema/external-ids.ts';
-import { Include, OneOf } from '@parley/protocol/schema/schema.ts';
-import { Since } from '@parley/protocol/schema/since.ts';
+import { Id, Include, OneOf } from '@parley/protocol/schema/schema.ts';
+import { MEMBERS_SINCE, Since } from '@parley/protocol/schema/since.ts';
 import { covers, type Version } from '@parley/protocol/versions.ts';
 import { type Static, Type } from 'typebox';
 import { type Principal, seesWholeAccount } from '../../api/access/principal.ts';
@@ -30,13 +36,16 @@ import { findExternal } from '../resources/external-ids.ts';
 import { isAllPublic } from '../resources/metadata.ts';
 import { readIdsWithMetadata } from '../resources/metadata-filter.ts';
 import { ACTORS } from '../resources/shown-conversation.ts';
-import { type InboxFilters, type InboxRow, readClock, readInbox } from './list-store.ts';
+import { type InboxFilters, type InboxRow, readClock, readInbox, TIME_OF } from './list-store.ts';
+import { readOwned } from './owned-filter.ts';
 
 const SINCE = '1.2.harbor';
+const COMBINED_SINCE = '1.4.harbor-preview.1';
 
 const ListQuery = SearchQuery({
-  order: Since(SINCE, OneOf(INBOX_ORDERS)),
-  filter: Since(SINCE, OneOf(INBOX_FILTERS)),
+  order: Since(SINCE, OneOf(INBOX_ORDERS, { [MEMBERS_SINCE]: INBOX_ORDERS_SINCE })),
+  filter: Since(SINCE, OneOf(INBOX_FILTERS, { [MEMBERS_SINCE]: INBOX_FILTERS_SINCE })),
+  'filter[]': Since(COMBINED_SINCE, several(INBOX_FILTERS)),
   status: Type.Optional(OneOf(CONVERSATION_STATUSES)),
   'status[]': Since(SINCE, several(CONVERSATION_STATUSES)),
   type: Type.Optional(OneOf(CONVERSATION_TYPES)),
@@ -53,6 +62,8 @@ const ListQuery = SearchQuery({
     '1.3.harbor',
     Type.Array(IdOf('conversation'), { minItems: 1, maxItems: PAGE_LIMIT.most }),
   ),
+  group_id: Since(COMBINED_SINCE, IdOf('group')),
+  inbox_id: Since(COMBINED_SINCE, Id),
   metadata: MetadataFilter,
   external_id: OwnIdFilter,
   'include[]': Include(CONVERSATION_INCLUDES),
@@ -73,7 +84,7 @@ export function listRoute(database: Database): Route {
     async handle({ principal, version, query, url }) {
       const { order = 'created' } = query;
       const filters = filtersOf(query, version);
-      const definition = order === 'activity' ? BY_ACTIVITY : BY_CREATION;
+      const definition = LISTS[order];
       const request = readPage(definition, query, { actor: principal.actor.id, ...filters });
       if (query.direct === 'all') await auditDirect(database, principal);
       const named = await withIds(database, principal, await resolved(database, principal, filters));
@@ -81,22 +92,25 @@ export function listRoute(database: Database): Route {
       const isDated = covers(version, SINCE);
       const [read, clock] = await Promise.all([
         named === undefined ? NOTHING : readInbox(database, principal, named, order, page, asOf),
-        isDated && order === 'created' ? readClock(database) : undefined,
+        isDated && order !== 'activity' ? readClock(database) : undefined,
       ]);
-      const as_of = read.asOf ?? clock ?? asOf;
+      const as_of = read.asOf ?? asOf ?? clock;
       const include = query['include[]'] ?? [];
       const shown = await expandConversations(database, principal, read.rows, include, ACTORS);
       const keyOf = (row: InboxRow) =>
-        order === 'activity' ? [row.activity_at, row.id, as_of!] : [row.created_at, row.id];
+        order === 'created' ? [row.created_at, row.id] : [TIME_OF[order](row), row.id, as_of!];
       const list = toList(read.rows, request, url, keyOf, (row) => shown.get(row.id)!);
       return isDated ? list.with({ as_of: as_of ?? (await readClock(database)) }) : list;
     },
   });
 }
 
-const BY_CREATION = defineList('conversations', ['time', 'text']);
-/** The last part is the beginning of the walk. */
-const BY_ACTIVITY = defineList('inbox', ['time', 'text', 'time']);
+/** The last part of the other two is the beginning of the walk. */
+const LISTS = {
+  created: defineList('conversations', ['time', 'text']),
+  activity: defineList('inbox', ['time', 'text', 'time']),
+  waiting: defineList('waiting', ['time', 'text', 'time']),
+} as const;
 
 const NOTHING = { rows: [], asOf: undefined } as const;
 
@@ -114,7 +128,7 @@ function walkOf<Page extends { readonly after: readonly (string | number)[] | nu
 
 /** Returns the given filters. Throws ApiError `parameters_exclusive` or `parameter_missing`. */
 function filtersOf(query: Static<typeof ListQuery>, version: Version): InboxFilters {
-  const { type, audience, filter, topic_type, topic_id } = query;
+  const { type, audience, topic_type, topic_id } = query;
   if ((topic_type === undefined) !== (topic_id === undefined)) {
     const param = topic_type === undefined ? 'topic_type' : 'topic_id';
     throw new ApiError('parameter_missing', 'Send topic_type together with topic_id.', { param });
@@ -122,7 +136,7 @@ function filtersOf(query: Static<typeof ListQuery>, version: Version): InboxFilt
   return {
     type,
     audience,
-    filter,
+    states: oneOrSeveral('filter', query.filter, query['filter[]']),
     statuses: oneOrSeveral('status', query.status, query['status[]']),
     lanes: oneOrSeveral('workflow_status', query.workflow_status, query['workflow_status[]']),
     assigneeId: query.assignee_id,
@@ -130,6 +144,8 @@ function filtersOf(query: Static<typeof ListQuery>, version: Version): InboxFilt
     customerId: query.customer_id,
     topic: topic_type === undefined ? undefined : { type: topic_type, id: topic_id! },
     ids: query['conversation_ids[]'],
+    groupId: query.group_id,
+    mailboxId: query.inbox_id,
     metadata: query.metadata,
     externalId: query.external_id,
     includesDirect: query.direct === 'all' || !covers(version, SINCE),
@@ -156,14 +172,15 @@ async function resolved(
   principal: Principal,
   filters: InboxFilters,
 ): Promise<InboxFilters | undefined> {
-  const { participantId, customerId, assigneeId, lanes, topic, filter, ids, externalId } = filters;
+  const { participantId, customerId, assigneeId, lanes, topic, states, ids, externalId } = filters;
+  const { groupId, mailboxId } = filters;
   if (principal.customer) {
     const own: readonly (string | undefined)[] = [undefined, 'me', principal.actor.id];
     const isOwn = own.includes(participantId) && own.includes(customerId);
     const isHidden =
-      [assigneeId, lanes, topic, externalId].some((value) => value !== undefined) ||
+      [assigneeId, lanes, topic, externalId, groupId, mailboxId].some((value) => value !== undefined) ||
       !isAllPublic(filters.metadata);
-    const hasLane = filter !== undefined && filter !== 'unread';
+    const hasLane = states?.some((state) => state !== 'unread') === true;
     if (!isOwn || isHidden || hasLane) return undefined;
     const itself = (id: string | undefined) => id && principal.actor.id;
     return { ...filters, participantId: itself(participantId), customerId: itself(customerId) };
@@ -177,6 +194,8 @@ async function resolved(
     assigneeId: assigneeId && (await readAssigneeFilter(database, principal, assigneeId)),
     participantId: await named('participant_id', participantId),
     customerId: await named('customer_id', customerId),
+    groupId: groupId && (await readOwned(database, principal, 'group_id', groupId)),
+    mailboxId: mailboxId && (await readOwned(database, principal, 'inbox_id', mailboxId)),
     topic: topic && (await readTopicFilter(database, principal, topic)),
     ids: one === undefined ? ids : [one],
   };

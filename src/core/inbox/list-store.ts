@@ -1,3 +1,4 @@
+import type { INBOX_ORDERS } from '@parley/protocol/resources/inbox.ts';
 import type { Metadata } from '@parley/protocol/resources/metadata.ts';
 import { type Principal, seesWholeAccount } from '../../api/access/principal.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
@@ -22,7 +23,10 @@ export interface InboxFilters {
   readonly participantId?: string | undefined;
   readonly customerId?: string | undefined;
   readonly topic?: EntityRef | undefined;
-  readonly filter?: InboxFilter | undefined;
+  /** All of these states hold. */
+  readonly states?: readonly string[] | undefined;
+  readonly groupId?: string | undefined;
+  readonly mailboxId?: string | undefined;
   /** Only these conversations. */
   readonly ids?: readonly string[] | undefined;
   /** Only conversations with all of these keys and values. */
@@ -33,8 +37,7 @@ export interface InboxFilters {
   readonly includesDirect: boolean;
 }
 
-type InboxFilter = 'unread' | 'mine' | 'unassigned' | 'snoozed';
-export type InboxOrder = 'created' | 'activity';
+export type InboxOrder = (typeof INBOX_ORDERS)[number];
 
 export interface InboxRow extends ConversationRow {
   readonly activity_at: string;
@@ -58,9 +61,9 @@ export async function readInbox(
   page: KeysetPage,
   asOf: string | undefined,
 ): Promise<InboxRows> {
-  const values = valuesOf(principal, filters, order === 'activity' && page.search === null);
+  const values = valuesOf(principal, filters, order !== 'created' && page.search === null);
   // Only conversations in which the caller has a position can be unread.
-  const isUnread = filters.filter === 'unread';
+  const isUnread = filters.states?.includes('unread') === true;
   const scope: Scope = seesWholeAccount(principal) && !isUnread ? 'account' : 'own';
   if (filters.ids !== undefined) {
     const { asOf: now, ids, activity, unread } = await readStandings(db, principal, scope, filters.ids);
@@ -69,6 +72,9 @@ export async function readInbox(
   }
   if (order === 'created' && !isUnread) {
     return { rows: await CREATED[scope].readPage(db, values, page), asOf: undefined };
+  }
+  if (order === 'waiting' && !isUnread) {
+    return { rows: await WAITING[scope].readPage(db, values, page), asOf: undefined };
   }
   const pending = await readPending(db, principal, scope);
   const since = asOf ?? pending.asOf;
@@ -84,10 +90,17 @@ export async function readInbox(
 
 /** Times are ISO 8601 with microseconds, which sort as text. */
 function inOrder(rows: InboxRow[], order: InboxOrder, { direction, fetch }: KeysetPage): InboxRow[] {
-  const keyOf = (row: InboxRow) => `${order === 'activity' ? row.activity_at : row.created_at} ${row.id}`;
-  const sign = direction === 'next' ? -1 : 1;
+  const keyOf = (row: InboxRow) => `${TIME_OF[order](row)} ${row.id}`;
+  const sign = (direction === 'next') === (order === 'waiting') ? 1 : -1;
   return rows.sort((a, b) => (keyOf(a) < keyOf(b) ? -sign : sign)).slice(0, fetch);
 }
+
+/** The times that rows are ordered by. */
+export const TIME_OF: Readonly<Record<InboxOrder, (row: InboxRow) => string>> = {
+  created: (row) => row.created_at,
+  activity: (row) => row.activity_at,
+  waiting: (row) => row.waiting_since ?? '',
+};
 
 type FilterValues = ReturnType<typeof valuesOf>;
 
@@ -106,9 +119,11 @@ function valuesOf({ accountId, actor }: Principal, filters: InboxFilters, isInbo
     filters.topic?.type ?? null,
     filters.topic?.id ?? null,
     filters.includesDirect,
-    filters.filter ?? null,
-    isInbox && filters.filter !== 'snoozed',
+    filters.states ?? null,
+    isInbox && filters.states?.includes('snoozed') !== true,
     filters.metadata === undefined ? null : JSON.stringify(filters.metadata),
+    filters.groupId ?? null,
+    filters.mailboxId ?? null,
   ] as const;
 }
 
@@ -124,15 +139,19 @@ const CONDITIONS = `c.account_id = $1 AND c.deleted_at IS NULL
       AND ($9::text IS NULL OR ${isMember('$9', "AND o.type = 'customer'")})
       AND ($10::text IS NULL OR (c.topic_type = $10 AND c.topic_id = $11::text))
       AND ($12::boolean OR NOT c.${IS_DIRECT} OR p.id IS NOT NULL)
-      AND CASE $13::text WHEN 'mine' THEN c.assignee_id = $2 AND c.workflow_status IS DISTINCT FROM 'resolved'
-        WHEN 'unassigned' THEN c.audience = 'customer' AND c.assignee_id IS NULL AND c.workflow_status <> 'resolved'
-        WHEN 'snoozed' THEN ${isSnoozed('p')}
-        ELSE true END
+      AND ($13::text[] IS NULL OR (
+        ('mine' <> ALL($13) OR (c.assignee_id = $2 AND c.workflow_status IS DISTINCT FROM 'resolved'))
+        AND ('unassigned' <> ALL($13)
+          OR (c.audience = 'customer' AND c.assignee_id IS NULL AND c.workflow_status <> 'resolved'))
+        AND ('snoozed' <> ALL($13) OR ${isSnoozed('p')})
+        AND ('open' <> ALL($13) OR c.workflow_status IS DISTINCT FROM 'resolved')))
       AND (NOT $14::boolean OR p.snoozed_until IS NULL OR NOT ${isSnoozed('p')})
-      AND ($15::jsonb IS NULL OR c.metadata @> $15)`;
+      AND ($15::jsonb IS NULL OR c.metadata @> $15)
+      AND ($16::text IS NULL OR c.group_id = $16)
+      AND ($17::text IS NULL OR c.inbox_id = $17)`;
 
 /** The number of parameters of CONDITIONS; the parameters of the lists follow. */
-const OF_CONDITIONS = 15;
+const OF_CONDITIONS = 17;
 
 function parameter(place: number): string {
   return `$${OF_CONDITIONS + place}`;
@@ -161,6 +180,10 @@ const KEYS = {
   activity: [
     ['r.activity_at', 'timestamptz'],
     ['r.conversation_id', 'text'],
+  ],
+  waiting: [
+    ['c.waiting_since', 'timestamptz'],
+    ['c.id', 'text'],
   ],
 } as const satisfies Record<InboxOrder, KeysetOptions['key']>;
 
@@ -191,7 +214,7 @@ function byRows(name: string, rows: string, condition: string, join: 'LEFT' | ''
       AND ${CONDITIONS}`,
     }),
   });
-  return { created: define('created'), activity: define('activity') };
+  return { created: define('created'), activity: define('activity'), waiting: define('waiting') };
 }
 
 const CREATED = {
@@ -212,6 +235,21 @@ const CREATED = {
   }),
 };
 
+/** Of the cases whose customers wait, which are few, the caller's own are found one by one. */
+const WAITING = { own: waiting('own', ''), account: waiting('whole_account', 'LEFT') } as const;
+
+function waiting(name: string, join: 'LEFT' | '') {
+  return listOf<[]>('waiting', {
+    activityAt: 'c.created_at',
+    name: `list-waiting-${name}`,
+    from: `conversations c ${join} JOIN LATERAL (
+      SELECT * FROM participants
+      WHERE conversation_id = c.id AND actor_id = $2 AND ${IS_MEMBER} OFFSET 0
+    ) p ON true`,
+    where: CONDITIONS,
+  });
+}
+
 function listOf<Values extends readonly Value[]>(
   order: InboxOrder,
   {
@@ -221,6 +259,8 @@ function listOf<Values extends readonly Value[]>(
 ) {
   return keysetList<readonly [...FilterValues, ...Values], InboxRow>({
     ...source,
+    where: order === 'waiting' ? `c.waiting_since IS NOT NULL AND ${source.where}` : source.where,
+    order: order === 'waiting' ? 'oldest_first' : 'newest_first',
     columns: `${conversationColumns('c')}, ${activityAt} AS activity_at`,
     key: KEYS[order],
     folded: { table: FOLDED.conversations, alias: 'c' },

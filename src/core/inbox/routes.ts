@@ -1,5 +1,6 @@
 import { Conversation } from '@parley/protocol/resources/conversation.ts';
 import { InboxSummary, MarkUnreadBody } from '@parley/protocol/resources/inbox.ts';
+import { Work } from '@parley/protocol/resources/work.ts';
 import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { publishRead } from '../conversations/participants/own-state.ts';
@@ -9,6 +10,8 @@ import { listRoute } from './list-routes.ts';
 import { readClock } from './list-store.ts';
 import { markAllRead, markUnread } from './marks.ts';
 import { readInboxSummary } from './summary-store.ts';
+import { viewRoutes } from './view-routes.ts';
+import { readWork } from './work-store.ts';
 
 /** Returns the routes of the conversation list, its counts, and marks beyond one message. */
 export function conversationListRoutes(database: Database, engine: Engine): Route[] {
@@ -19,6 +22,7 @@ export function conversationListRoutes(database: Database, engine: Engine): Rout
   } as const;
   return [
     listRoute(database),
+    ...viewRoutes(database),
     defineRoute({
       ...common,
       name: 'get_inbox_summary',
@@ -27,6 +31,17 @@ export function conversationListRoutes(database: Database, engine: Engine): Rout
       summary: "Count the caller's conversations: unread, owned, unassigned, snoozed, and by lane",
       response: InboxSummary,
       handle: ({ principal }) => readInboxSummary(database, principal),
+    }),
+    defineRoute({
+      name: 'get_work',
+      method: 'GET',
+      path: '/v1/messaging/work',
+      summary: 'List what waits for the caller: cases without an owner, its own, approvals and drafts',
+      since: '1.4.harbor-preview.1',
+      permission: 'messaging:read',
+      query: ConversationQuery,
+      response: Work,
+      handle: ({ principal, query }) => readWork(database, principal, query['include[]'] ?? []),
     }),
     defineRoute({
       ...common,

@@ -6,6 +6,7 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import { IS_MEMBER, isSnoozed } from '../resources/participant.ts';
 import { readInbox } from './list-store.ts';
 import { readPending, type Scope, scopeOf, unreadOf } from './pending-store.ts';
+import { readWorkCounts } from './work-store.ts';
 
 /**
  * Returns the caller's summary. `unread` counts the list by activity with `filter` `unread`; hidden
@@ -14,9 +15,10 @@ import { readPending, type Scope, scopeOf, unreadOf } from './pending-store.ts';
 export async function readInboxSummary(db: Querier, principal: Principal): Promise<InboxSummary> {
   const pending = await readPending(db, principal, 'own');
   const { accountId, actor, customer } = principal;
-  const [[row], latest] = await Promise.all([
+  const [[row], latest, work] = await Promise.all([
     db.query(SUMMARIES[scopeOf(principal)], accountId, actor.id, pending.ids, unreadOf(pending)),
     readInbox(db, principal, { includesDirect: false }, 'activity', LATEST, undefined),
+    readWorkCounts(db, principal),
   ]);
   const { lanes, ...counts } = row!;
   const shown = customer ? { ...NO_WORK, unread: counts.unread } : counts;
@@ -26,6 +28,7 @@ export async function readInboxSummary(db: Querier, principal: Principal): Promi
     lanes: { ...NO_CASES, ...(customer ? {} : lanes) },
     latest: latest.rows.map(({ id, activity_at }) => ({ conversation_id: id, activity_at })),
     as_of: pending.asOf,
+    work,
   };
 }
 

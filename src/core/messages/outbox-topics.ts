@@ -10,7 +10,12 @@ import { defineTopic } from '../../platform/db/queue/topic.ts';
 export const MESSAGES_SENT = defineTopic<MessagesSent>('messages.sent');
 
 export interface MessagesSent {
-  readonly messages: readonly { readonly conversation_id: string; readonly id: string }[];
+  readonly messages: readonly {
+    readonly conversation_id: string;
+    readonly id: string;
+    /** The person that approved it, who needs no notification of it; absent for all others. */
+    readonly by?: string;
+  }[];
 }
 
 /** Messages were imported, and readers of the conversation are shown them. */

@@ -46,6 +46,7 @@ const CONVERSATION_COLUMNS = [
   'metadata',
   'deleted_at',
   'external_id',
+  'waiting_since',
   'created_at',
   'updated_at',
   'changed_in',
@@ -120,6 +121,7 @@ function presentConversation(row: ConversationRow, own: OwnView, expansions: Exp
       own.activity_at === null || own.activity_at < row.created_at ? row.created_at : own.activity_at,
     metadata: row.metadata ?? NO_METADATA,
     external_id: row.external_id,
+    waiting_since: row.waiting_since,
   };
 }
 
@@ -139,6 +141,7 @@ function forCustomer(conversation: Conversation): Conversation {
     topic_id: null,
     metadata: metadataFor({ customer: true }, conversation.metadata),
     external_id: null,
+    waiting_since: null,
   };
 }
 

@@ -204,7 +204,7 @@ export interface MovedEvent {
   readonly stream: string;
 }
 
-interface ExportedPerson extends Pick<ActorRow, 'account_id' | 'id' | 'handle'> {
+interface ExportedPerson extends Pick<ActorRow, 'account_id' | 'id' | 'handle' | 'proven_address'> {
   readonly email: string | null;
 }
 

@@ -49,6 +49,7 @@ export const MESSAGE_COLUMNS = [
   'metadata',
   'imported',
   'incomplete',
+  'event',
 ] as const satisfies readonly (keyof Schema['messages'])[];
 
 /** A message as a row of Postgres; voids have the status 'void' and are never shown. */
@@ -195,13 +196,18 @@ function forTeam(row: MessageRow, viewer: Viewer, expansions: MessageExpansions)
     metadata: row.metadata ?? NO_METADATA,
     imported: row.imported && { ...row.imported },
     incomplete: row.deleted_at === null ? row.incomplete : null,
+    event: row.event && { ...row.event },
+    approved_by: row.outcome?.approved_by ?? null,
   };
 }
 
-/** Returns the status of a reply by mail: queued until its mail has an outcome. */
+/**
+ * Returns the status of a reply by mail: queued until its mail has an outcome. Null for an answer
+ * in the chat, unless it was mailed because it was not read.
+ */
 function emailStatusOf({ channel, kind, status, email_status }: MessageRow): SentEmailStatus | null {
-  if (channel !== 'email' || kind === 'email' || status !== 'sent') return null;
-  return email_status ?? 'queued';
+  if (kind === 'email' || status !== 'sent') return null;
+  return email_status ?? (channel === 'email' ? 'queued' : null);
 }
 
 /**
@@ -239,6 +245,7 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
     redaction,
     reply_to_id,
     imported,
+    event,
   } = message;
   const isOfTeam = author_id !== null && author_id !== sender_id;
   // An approved draft: customers never see it being written.
@@ -262,6 +269,8 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
     redaction: redaction && { by: null, reason: null, at: redaction.at },
     imported: imported && { ...imported, by: null },
     incomplete: null,
+    event: event && { ...event, by: null },
+    approved_by: null,
     edited_at: edited_at !== null && sent_at !== null && edited_at > sent_at ? edited_at : null,
     created_at: sent_at ?? created_at,
     metadata: metadataFor(CUSTOMERS, message.metadata),

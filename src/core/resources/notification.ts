@@ -1,3 +1,4 @@
+import { type MessageText, previewOf } from '@parley/markdown/message-text.ts';
 import { formAt } from '@parley/protocol/forms/forms.ts';
 import type { Entity } from '@parley/protocol/resources/actor.ts';
 import {
@@ -196,8 +197,18 @@ const READ = statement<[recipientIds: readonly string[], ids: readonly string[]]
     SELECT ${NOTIFICATION_COLUMNS.join(', ')}
     FROM unnest($1::text[], $2::text[]) AS k(recipient_id, id) JOIN notifications USING (recipient_id, id)`;
 
+/**
+ * Returns the beginning of a message as a notification shows it: one line of plain text, whatever
+ * Markdown the message is written in. Null for a message without a text.
+ */
+export function preview(message: MessageText): string | null {
+  return beginning(previewOf(message)) || null;
+}
+
 /** Returns the first characters, counted as code points, so that no surrogate pair is split. */
-export function preview(body: string): string {
-  if (body.length <= PREVIEW_CHARACTERS) return body;
-  return [...body.slice(0, 2 * PREVIEW_CHARACTERS)].slice(0, PREVIEW_CHARACTERS).join('');
+export function beginning(text: string): string {
+  if (text.length <= PREVIEW_CHARACTERS) return text;
+  // Most texts have no pairs, and need no counting.
+  if (!/[\ud800-\udfff]/.test(text)) return text.slice(0, PREVIEW_CHARACTERS);
+  return [...text.slice(0, 2 * PREVIEW_CHARACTERS)].slice(0, PREVIEW_CHARACTERS).join('');
 }

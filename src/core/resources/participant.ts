@@ -49,6 +49,7 @@ const SHOWN_COLUMNS = [
   'agent_trigger_policy',
   'agent_trigger_keywords',
   'metadata',
+  'via_group_id',
 ] as const satisfies readonly (keyof ParticipantRow)[];
 
 export type ShownParticipant = Pick<ParticipantRow, (typeof SHOWN_COLUMNS)[number]>;
@@ -97,6 +98,7 @@ export function presentParticipant(
     agent_trigger_keywords: [...row.agent_trigger_keywords],
     actor_id: row.actor_id,
     metadata: metadataFor(viewer, row.metadata ?? NO_METADATA),
+    via_group_id: isMember(row) ? row.via_group_id : null,
   };
 }
 

@@ -48,6 +48,11 @@ interface AccountTables {
     tokens_ended_at: string | null;
     /** When the person's name and addresses were removed permanently. */
     erased_at: string | null;
+    /**
+     * The address that a customer has proven to have: by a link or a code, by a mail, or by a token
+     * of the application (core/accounts/actors/proven-address.ts).
+     */
+    proven_address: string | null;
     folded: FoldedColumn;
   };
 

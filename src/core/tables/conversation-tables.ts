@@ -33,12 +33,18 @@ interface ConversationTables {
     inbox_id: string | null;
     /** The widget through which its customer opened the case, which may be gone. */
     widget_id: string | null;
+    /** The group whose members take part in the case (core/conversations/cases/team.ts). */
+    team_group_id: string | null;
     assignee_id: string | null;
     /** When the present assignee was set or removed. */
     assigned_at: string | null;
     topic_type: 'account' | 'actor' | 'entity' | null;
     topic_id: string | null;
     lane_behind: Conversation['workflow_status'];
+    /**
+     * Since when the customer waits for an answer; triggers write it (migrations/0057_waiting.ts).
+     */
+    waiting_since: string | null;
     direct_key: string | null;
     /** Set on a tombstone, which can be restored until it is purged. */
     deleted_at: string | null;
@@ -81,6 +87,8 @@ interface ConversationTables {
     snoozed_after: number | null;
     /** When a mute ends by itself. */
     muted_until: string | null;
+    /** The group by which it takes part, or did; null if it was added by name. */
+    via_group_id: string | null;
     metadata: MetadataColumn;
   };
 

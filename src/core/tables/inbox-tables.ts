@@ -1,4 +1,6 @@
-import type { Generated } from 'kysely';
+import type { ViewFilters } from '@parley/protocol/resources/conversation-view.ts';
+import type { ColumnType, Generated } from 'kysely';
+import type { Times } from '../../platform/db/tables/touched.ts';
 
 declare module '../../platform/db/tables/schema.ts' {
   interface Schema extends InboxTables {}
@@ -34,6 +36,15 @@ interface InboxTables {
     /** Null in a large conversation, whose place is that of its activity. */
     activity_at: string | null;
     is_unread: boolean;
+  };
+
+  /** A list of conversations that a person has saved. */
+  conversation_views: Times & {
+    id: string;
+    account_id: string;
+    actor_id: string;
+    name: string;
+    filters: ColumnType<ViewFilters, string, string>;
   };
 
   /** A mark: rows of the conversation may be out of date. */

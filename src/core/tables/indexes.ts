@@ -25,6 +25,10 @@ export const INDEXES: Indexes = {
       on: 'messages (conversation_id, changed_in) WHERE updated_at > created_at OR sequence IS NULL',
     },
     notifications_changed: { on: 'notifications (recipient_id, changed_in) WHERE changed_in IS NOT NULL' },
+    // The notifications of work that waits for their recipient. Those of messages are not in it.
+    notifications_work: {
+      on: "notifications (recipient_id, category) WHERE subject IS NOT NULL AND status <> 'dismissed'",
+    },
     notifications_subject: { on: 'notifications (subject, recipient_id) WHERE subject IS NOT NULL' },
     actors_customer_address: { on: 'actors (account_id, lower(handle)) WHERE customer' },
     // The index for resuming an author's own feed. A plain send does not touch it.
@@ -47,7 +51,15 @@ export const INDEXES: Indexes = {
       on: "actors (account_id, lower(coalesce(name, '')), id) WHERE type IN ('user', 'agent') AND NOT customer AND deactivated_at IS NULL",
     },
     conversations_of_group: { on: 'conversations (group_id) WHERE group_id IS NOT NULL' },
+    // The cases whose customers wait, the longest waiting first.
+    conversations_waiting: {
+      on: 'conversations (account_id, waiting_since, id) WHERE waiting_since IS NOT NULL',
+    },
     conversations_of_assignee: { on: 'conversations (assignee_id) WHERE assignee_id IS NOT NULL' },
+    conversations_of_team: { on: 'conversations (team_group_id, id) WHERE team_group_id IS NOT NULL' },
+    participants_via_group: {
+      on: 'participants (via_group_id, conversation_id) WHERE via_group_id IS NOT NULL',
+    },
     // The files of a conversation, in the order in which their messages were written.
     attachments_of_conversation: {
       on: "attachments (conversation_id, message_id, position) WHERE kind IN ('file', 'image')",

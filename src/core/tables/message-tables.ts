@@ -4,6 +4,7 @@ import type {
   Channel,
   MessageKind,
   MessageStatus,
+  StatedEvent,
   Visibility,
 } from '@parley/protocol/resources/chat-message.ts';
 import type { SentEmailStatus } from '@parley/protocol/resources/email.ts';
@@ -62,6 +63,8 @@ interface MessageTables {
     /** Null for a message that was sent here. */
     imported: ColumnType<ImportMark | null, string | null | undefined, never>;
     incomplete: IncompleteReason | null;
+    /** Null unless the message states an event that has a type. */
+    event: ColumnType<StatedEvent | null, StatedEvent | null | undefined, never>;
   };
 
   attachments: {
@@ -148,6 +151,8 @@ interface ImportMark {
 
 /** How a draft or a scheduled message ended. */
 interface MessageOutcome {
+  /** The actor that approved a draft. */
+  readonly approved_by?: string;
   readonly result: 'sent' | 'canceled' | 'failed' | 'rejected' | 'superseded';
   readonly reason: string | null;
   readonly at: string;

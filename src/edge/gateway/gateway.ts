@@ -71,7 +71,7 @@ export class Gateway {
       onError: (error) => log.error({ err: error }, 'heartbeats failed'),
     });
     const revocation = new Revocation({ rights, authenticator, directory, streams, sessions, log });
-    const admission = new Admission({ ...options, sessions, streams, fanout, revocation });
+    const admission = new Admission({ ...options, sessions, streams, fanout, revocation, record });
     const activity = new Activity({ ...options, presence, record });
     const resume = new Resume({ ...options, streams, heartbeatCursors });
     const commands = new Commands({

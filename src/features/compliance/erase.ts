@@ -46,7 +46,8 @@ export async function eraseUser(
     await requireAnotherAdmin(tx, accountId, id, 'erased');
   }
   const held = await readHeldConversationsOf(tx, id);
-  const known = person.erased_at === null ? [person.name, person.handle, person.email] : [];
+  const known =
+    person.erased_at === null ? [person.name, person.handle, person.email, person.proven_address] : [];
   const options: ErasureOptions = {
     messages,
     held_conversations: held,

@@ -2,7 +2,9 @@ import type { Feature } from '../../core/features/feature.ts';
 import { sharedSecret } from '../../platform/db/shared-secret.ts';
 import { GuardedFetch } from '../../platform/outbound/guarded-fetch.ts';
 import { demo } from './demo.ts';
+import { invitationMail } from './invitations/invitation-mail.ts';
 import { invitationRoutes } from './invitations/invitation-routes.ts';
+import { INVITATION_SECRET } from './invitations/invitation-store.ts';
 import { KeySets } from './keys/key-sets.ts';
 import { IDENTITY_SECRET, identityHoldings } from './persons/holdings.ts';
 import { Persons } from './persons/persons.ts';
@@ -13,6 +15,7 @@ import { TokenVerifier } from './tokens/token-verifier.ts';
 export const identity: Feature = {
   hooks: {
     holdings: { ...identityHoldings, tables: { ...identityHoldings.tables, ...signInTables } },
+    invitationMail,
     operationTexts: new URL('operations.md', import.meta.url),
     guide: { name: 'your-own-tokens', file: new URL('guide.md', import.meta.url), place: 35 },
     ...demo,
@@ -25,8 +28,11 @@ export const identity: Feature = {
     disposer.add('tokens of identity providers', verifier, (it) => it.close());
     authenticator.accept(verifier);
     const signIn = await openSignIn(node, { persons, keys });
+    const sendsMail = database.hooks.first('sendsMail')?.(node.config) ?? false;
+    const key = await sharedSecret(database, INVITATION_SECRET);
+    const invitations = invitationRoutes({ urls: node.urls, sendsMail, key });
     return {
-      join: () => ({ routes: { settings: [...providerRoutes(node), ...invitationRoutes(node)] }, ...signIn }),
+      join: () => ({ routes: { settings: [...providerRoutes(node), ...invitations] }, ...signIn }),
     };
   },
 };

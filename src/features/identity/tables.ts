@@ -72,6 +72,10 @@ interface IdentityTables {
     expires_at: string;
     used_at: string | null;
     created_at: Time;
+    /** Of an invitation that is mailed: its secret is derived from it. */
+    id: string | null;
+    /** Actor id. Null in rows of earlier nodes. */
+    invited_by: string | null;
   };
 
   logout_tokens: {

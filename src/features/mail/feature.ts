@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { Email } from '@parley/protocol/resources/email.ts';
 import type { ReadEventData } from '../../core/features/account-event.ts';
-import type { Core, Feature, NodeParts } from '../../core/features/feature.ts';
-import { CONFIRMATION_DUE } from '../../core/features/mails.ts';
+import type { Core, Effects, Feature, NodeParts } from '../../core/features/feature.ts';
+import { CONFIRMATION_DUE, INVITATION_DUE } from '../../core/features/mails.ts';
 import { EMAIL_DUE } from '../../core/messages/outbox-topics.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
 import { isLoopbackAddress } from '../../platform/http/origins.ts';
@@ -28,16 +28,22 @@ import {
 import { EMAIL_RECEIVED } from './mails/outbox-topics.ts';
 import { type MailMetrics, mailMetrics } from './metrics.ts';
 import { addressesOf, type MailWriter } from './outgoing/compose-mail.ts';
-import { makeConfirmationMail, writeConfirmation } from './outgoing/confirmation-mails.ts';
 import { openDigestMails, writeDigest } from './outgoing/digest-mails.ts';
 import { fileLinkRoutes } from './outgoing/file-link-routes.ts';
 import { FileLinks } from './outgoing/file-links.ts';
+import {
+  makeConfirmationMail,
+  makeInvitationMail,
+  writeConfirmation,
+  writeInvitation,
+} from './outgoing/link-mails.ts';
 import { countLoops } from './outgoing/loop-limit.ts';
 import { type MailKey, openMailKey } from './outgoing/mail-key.ts';
 import { makeReply } from './outgoing/outgoing.ts';
 import { SEND_TIMES } from './outgoing/send-times.ts';
 import { MailSender } from './outgoing/sender.ts';
 import { type DkimOptions, SmtpTransport } from './outgoing/transport.ts';
+import { ANSWER_UNREAD, awaitReading, awaitReadingOf, mailUnread } from './outgoing/unread-mails.ts';
 import { writeReply } from './outgoing/write-reply.ts';
 import { openMailRemoval } from './removal/mail-removal.ts';
 import { ImapPoller } from './transports/imap-poller.ts';
@@ -73,6 +79,7 @@ export function mailBy(times: typeof SEND_TIMES, parse = parseMail): Feature {
       ...demo,
     },
     open: (node) => ({
+      effects: unreadEffects(node),
       async join(core) {
         const { config, database, store, disposer } = node;
         const metrics = mailMetrics(node.metrics);
@@ -91,12 +98,17 @@ export function mailBy(times: typeof SEND_TIMES, parse = parseMail): Feature {
               ...complaintRoutes(database),
             ],
           },
+          jobs: [handle(ANSWER_UNREAD, (unread) => mailUnread(outgoing, unread))],
           checks: [mailCheck(config.smtpUrl, metrics, () => countLoops(database))],
           publicRoutes: { ...fileLinkRoutes(links, node), ...intake.publicRoutes },
           handlers: [
             handle(EMAIL_DUE, (due) => makeReply(outgoing, due)),
             handle(CONFIRMATION_DUE, async (due) => {
               await makeConfirmationMail(database, config.mailFrom, due);
+              wake();
+            }),
+            handle(INVITATION_DUE, async (due) => {
+              await makeInvitationMail(database, config.mailFrom, due);
               wake();
             }),
             handle(EMAIL_RECEIVED, async ({ mail_id }, isRepeated) => {
@@ -131,6 +143,19 @@ function receivedEvent({ conversation_id, message_id, automatic, ...head }: Mail
   };
 }
 
+/**
+ * Returns the effects by which answers that stay unread are mailed. A node without SMTP has none.
+ */
+function unreadEffects({ config, database, directory }: NodeParts): Effects {
+  if (config.smtpUrl === null) return {};
+  const options = { database, directory };
+  return {
+    completed: (messages) => awaitReading(options, messages),
+    // The mail of a deleted message is withdrawn, and may have had other answers.
+    messageDeleted: ({ conversation_id }) => awaitReadingOf(options, conversation_id),
+  };
+}
+
 async function openSender(node: NodeParts, metrics: MailMetrics, times: typeof SEND_TIMES, key: MailKey) {
   const { config, database, urls, disposer } = node;
   const links = new FileLinks({ secret: key, baseUrl: () => urls.public });
@@ -148,6 +173,7 @@ async function openSender(node: NodeParts, metrics: MailMetrics, times: typeof S
       reply,
       digest: (mail: MailRow) => writeDigest(database, mail),
       confirmation: (mail: MailRow) => writeConfirmation(database, urls.public, mail),
+      invitation: (mail: MailRow) => writeInvitation(database, urls.public, mail),
     };
     const running = new MailSender({ ...node, metrics, transport, times, writers });
     sender = disposer.add('mail that goes out', running, (it) => it.close());

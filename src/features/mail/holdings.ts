@@ -52,12 +52,12 @@ export const holdings: Holdings = {
   movePerson: async (tx, { from, to, conversationIds }) => moveWriter(tx, from, to, conversationIds),
   erasePerson: eraseFromMails,
   exportsOfPerson: {
-    async *emails(db, files, { account_id: accountId, id, handle, email }) {
-      const addresses = addressesOf([handle, email]);
+    async *emails(db, files, { account_id: accountId, id, handle, email, proven_address }) {
+      const addresses = addressesOf([handle, email, proven_address]);
       for await (const rows of mailsOfPerson(db, { accountId, id, addresses })) yield shown(files, rows);
     },
-    async *email_complaints(db, _files, { account_id: accountId, handle, email }) {
-      const addresses = addressesOf([handle, email]);
+    async *email_complaints(db, _files, { account_id: accountId, handle, email, proven_address }) {
+      const addresses = addressesOf([handle, email, proven_address]);
       yield (await readComplaintsOf(db, { accountId, addresses })).map(presentComplaint);
     },
   },

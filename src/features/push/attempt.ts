@@ -33,15 +33,15 @@ export async function attempt({ post, vapid }: AttemptOptions, row: Pushed): Pro
   try {
     const url = readOutboundUrl(row.endpoint);
     const { headers, body } = await encrypted(row, await vapid.authorization(url.origin));
-    const { status, retryAfterMs, refusal } = await post.post({
+    const { status, retryAfterMs, beginning } = await post.post({
       url,
       scope: 'push',
       headers,
       body,
       timeoutMs: TRY_MS,
-      refusalBytes: REFUSAL_BYTES,
+      keeps: { bytes: REFUSAL_BYTES, from: 400 },
     });
-    return { verdict: verdictOn(status), reason: `${status} ${refusal ?? ''}`.trim(), retryAfterMs };
+    return { verdict: verdictOn(status), reason: `${status} ${beginning ?? ''}`.trim(), retryAfterMs };
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
     const { condition } = error;

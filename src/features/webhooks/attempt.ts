@@ -1,6 +1,6 @@
-import { createHmac } from 'node:crypto';
-import type { DeliveryError } from '@parley/protocol/resources/webhook-delivery.ts';
+import { type DeliveryError, TRY_LIMITS } from '@parley/protocol/resources/webhook-delivery.ts';
 import { childTrace, formatTraceparent, parseTraceparent } from '@parley/protocol/traceparent.ts';
+import { signatureHeaders } from '../../core/events/receiver-signature.ts';
 import type { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { type OutboundCondition, OutboundError } from '../../platform/outbound/outbound-url.ts';
 import type { Delivery, Outcome, Receiver } from './delivery.ts';
@@ -18,67 +18,54 @@ export async function attempt(
   data: string,
 ): Promise<Outcome> {
   const startedMs = performance.now();
+  const startedAt = new Date().toISOString().replace('Z', '000Z');
+  const took = () => ({ startedAt, ms: Math.round(performance.now() - startedMs) });
   const body = bodyOf(delivery, data);
   const timestamp = Math.floor(Date.now() / 1_000);
   const headers: Record<string, string> = {
-    'Content-Type': 'application/json',
-    'webhook-id': delivery.event_id,
-    'webhook-timestamp': String(timestamp),
-    'webhook-signature': signatureOf(to, { id: delivery.event_id, timestamp, body }),
-    'Service-Version': to.version,
+    ...headersOf(to, delivery),
+    ...signatureHeaders(to, { id: delivery.event_id, timestamp, body }),
   };
   const trace = delivery.trace === null ? undefined : parseTraceparent(delivery.trace);
   if (trace !== undefined) headers.traceparent = formatTraceparent(childTrace(trace));
   try {
-    const { status, retryAfterMs } = await posts.post({
+    const { status, retryAfterMs, beginning, contentType } = await posts.post({
       url: to.target,
       scope: to.id,
       headers,
       body,
       timeoutMs,
+      keeps: { bytes: TRY_LIMITS.answerBytes, from: 200, waitMs: ANSWER_WAIT_MS },
     });
-    const ms = Math.round(performance.now() - startedMs);
-    if (status >= 200 && status < 300) return { result: 'delivered', statusCode: status, ms };
-    return { result: 'failed', error: errorOf(status), statusCode: status, ms, retryAfterMs };
+    const answered = { ...took(), answer: textOf(beginning), contentType: textOf(contentType) };
+    if (status >= 200 && status < 300) return { ...answered, result: 'delivered', statusCode: status };
+    return { ...answered, result: 'failed', error: errorOf(status), statusCode: status, retryAfterMs };
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
-    const ms = Math.round(performance.now() - startedMs);
     const isRefused = error.condition === 'insufficient_permissions';
-    return { result: 'failed', error: CONDITIONS[error.condition], statusCode: null, ms, isRefused };
+    const none = { ...took(), answer: null, contentType: null };
+    return { ...none, result: 'failed', error: CONDITIONS[error.condition], statusCode: null, isRefused };
   }
 }
 
-interface Signed {
-  /** The id of the event: the same for every try. */
-  readonly id: string;
-  /** Seconds since 1970. */
-  readonly timestamp: number;
-  readonly body: string;
+/** Milliseconds for which the outcome of a try waits for the text of the answer. */
+const ANSWER_WAIT_MS = 250;
+
+/** Returns a text that jsonb can store, without a character that was cut at its end. */
+function textOf(text: string | null | undefined): string | null {
+  return text?.replaceAll('\0', '').replace(/\ufffd$/, '') ?? null;
 }
 
-/**
- * Returns the header `webhook-signature` of Standard Webhooks. After a rotation it has a signature
- * for each of the two secrets, separated by a space.
- */
-export function signatureOf(
-  {
-    secret,
-    previous_secret: previous,
-    previous_secret_until: until,
-  }: Pick<Receiver, 'secret' | 'previous_secret' | 'previous_secret_until'>,
-  signed: Signed,
-): string {
-  const newest = sign(secret, signed);
-  if (previous === null || until === null || Date.parse(until) <= signed.timestamp * 1_000) return newest;
-  return `${newest} ${sign(previous, signed)}`;
-}
-
-function sign(secret: Buffer, { id, timestamp, body }: Signed): string {
-  return `v1,${createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+/** Returns the headers that every try has, beside its signature. */
+export function headersOf(
+  { version }: Pick<Receiver, 'version'>,
+  { event_id }: Pick<Delivery, 'event_id'>,
+): Readonly<Record<string, string>> {
+  return { 'Content-Type': 'application/json', 'webhook-id': event_id, 'Service-Version': version };
 }
 
 /** Returns the body. `data` is JSON; everything else is our own text, which needs no escaping. */
-function bodyOf(
+export function bodyOf(
   { event_type, occurred_at, conversation_id, sequence, head }: Delivery,
   data: string,
 ): string {

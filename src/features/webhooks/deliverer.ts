@@ -1,4 +1,3 @@
-import { WEBHOOK_TEST } from '@parley/protocol/event-areas.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
 import { delayAfter } from '../../platform/backoff.ts';
 import type { DueWatch } from '../../platform/db/queue/due-watch.ts';
@@ -6,8 +5,15 @@ import { GatheredWrites } from '../../platform/db/queue/gathered-writes.ts';
 import type { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { Sender } from '../../platform/outbound/sender.ts';
 import { attempt } from './attempt.ts';
-import type { Delivery, FirstTry, Outcome, ReadData, Receiver } from './delivery.ts';
-import { addDeliveries, DELIVERIES, type DeliveryState, HAS_DUE, pending } from './delivery-store.ts';
+import type { Delivery, FirstTry, Outcome, ReadData } from './delivery.ts';
+import {
+  addDeliveries,
+  DELIVERIES,
+  type DeliveryState,
+  HAS_DUE,
+  pending,
+  withTry,
+} from './delivery-store.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import type { Receivers } from './receivers.ts';
 import type { WebhookTimes } from './times.ts';
@@ -91,7 +97,7 @@ export class Deliverer {
         recorded.push(record.promise);
       } else {
         // The delivery gets a place when it is taken.
-        recorded.push(this.#recorder.add({ delivery, state: pending(0), isNew: true }));
+        recorded.push(this.#recorder.add({ delivery, state: pending(0, delivery), isNew: true }));
       }
     }
     const timer = setTimeout(() => {
@@ -123,7 +129,7 @@ export class Deliverer {
 
   /** Rejects if an existing row is to be tried again when its lease ends. */
   async #try(one: Try, stop: AbortSignal): Promise<void> {
-    const { receivers, posts, log } = this.#options;
+    const { receivers, posts, readData, log } = this.#options;
     try {
       if (one.isWithheld) return this.#settle(one, withdrawn(one.delivery));
       const receiver = await receivers.get(one.delivery.webhook_id);
@@ -132,7 +138,7 @@ export class Deliverer {
         if (one.record !== undefined) this.#release(one);
         return;
       }
-      const data = one.data ?? (await this.#read(receiver, one.delivery));
+      const data = one.data ?? (await readData(receiver, one.delivery));
       if (data === undefined) return this.#settle(one, withdrawn(one.delivery));
       const outcome = await attempt({ posts, timeoutMs: this.#timeoutMs }, receiver, one.delivery, data);
       if (stop.aborted && outcome.result === 'failed' && outcome.statusCode === null) {
@@ -150,15 +156,18 @@ export class Deliverer {
     }
   }
 
-  async #read(receiver: Receiver, delivery: Delivery): Promise<string | undefined> {
-    if (delivery.event_type === WEBHOOK_TEST)
-      return `{"object":"webhook_test","webhook_id":"${receiver.id}"}`;
-    return this.#options.readData(receiver, delivery);
-  }
-
-  #stateAfter({ attempts }: Delivery, outcome: Outcome): DeliveryState {
+  #stateAfter(delivery: Delivery, outcome: Outcome): DeliveryState {
+    const { attempts } = delivery;
     const { statusCode: last_status_code, ms: last_ms } = outcome;
-    const tried = { attempts: attempts + 1, last_status_code, last_ms };
+    const tries = withTry(delivery, {
+      tried_at: outcome.startedAt,
+      duration_ms: last_ms,
+      status_code: last_status_code,
+      error: outcome.result === 'failed' ? outcome.error : null,
+      content_type: outcome.contentType,
+      answer: outcome.answer,
+    });
+    const tried = { attempts: attempts + 1, last_status_code, last_ms, tries };
     if (outcome.result === 'delivered') {
       return { ...tried, status: 'delivered', due_in_ms: null, last_error: null };
     }
@@ -179,12 +188,12 @@ export class Deliverer {
   #recordUnended(one: Try): void {
     if (one.record === undefined) return;
     const isLeft = this.#sender.withdraw(one);
-    this.#settle(one, pending(isLeft ? 0 : this.#leaseMs, one.delivery.attempts));
+    this.#settle(one, pending(isLeft ? 0 : this.#leaseMs, one.delivery));
   }
 
   /** Leaves a delivery to any node. */
   #release(one: Try): void {
-    this.#settle(one, pending(0, one.delivery.attempts));
+    this.#settle(one, pending(0, one.delivery));
   }
 
   get #leaseMs(): number {
@@ -244,8 +253,8 @@ interface Try {
   record?: PromiseWithResolvers<void> | undefined;
 }
 
-function withdrawn({ attempts }: Delivery): DeliveryState {
-  return { ...pending(0, attempts), status: 'withdrawn', due_in_ms: null };
+function withdrawn(delivery: Delivery): DeliveryState {
+  return { ...pending(0, delivery), status: 'withdrawn', due_in_ms: null };
 }
 
 /** Maximum concurrent tries of one webhook on this node. */

@@ -1,20 +1,27 @@
+import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { newId, timedId } from '@parley/protocol/ids.ts';
 import { ListOf } from '@parley/protocol/lists.ts';
-import { DELIVERY_STATUSES, WebhookDelivery } from '@parley/protocol/resources/webhook-delivery.ts';
+import {
+  DELIVERY_STATUSES,
+  WebhookDelivery,
+  WebhookRequest,
+} from '@parley/protocol/resources/webhook-delivery.ts';
 import { OneOf } from '@parley/protocol/schema/schema.ts';
 import { formatTraceparent } from '@parley/protocol/traceparent.ts';
+import { keptVersion } from '@parley/protocol/versions.ts';
 import { Type } from 'typebox';
 import { defineList, PageQuery, readPage, toList } from '../../api/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import { presentAs } from '../../core/resources/present-as.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
+import { bodyOf, headersOf } from './attempt.ts';
 import type { Deliverer } from './deliverer.ts';
-import type { DeliveryRow } from './delivery.ts';
-import { findDelivery, insertTest, readDeliveries, startOver } from './delivery-store.ts';
+import type { DeliveryRow, ReadData } from './delivery.ts';
+import { findDelivery, findToShow, insertTest, readDeliveries, startOver } from './delivery-store.ts';
 import { findWebhook, lockEnabled } from './webhook-store.ts';
 
 /** Returns the routes of deliveries (docs/contract.md#webhooks), for admins. Closed to agents. */
-export function deliveryRoutes(database: Database, deliverer: Deliverer): Route[] {
+export function deliveryRoutes(database: Database, deliverer: Deliverer, readData: ReadData): Route[] {
   const common = { since: '1.2.harbor', agents: false } as const;
   return [
     defineRoute({
@@ -44,6 +51,31 @@ export function deliveryRoutes(database: Database, deliverer: Deliverer): Route[
       async handle({ principal, params }) {
         const { id } = await findWebhook(database, principal.accountId, params.id!);
         return presentDelivery(await findDelivery(database, id, params.delivery_id!));
+      },
+    }),
+    defineRoute({
+      ...common,
+      since: '1.4.harbor-preview.1',
+      name: 'get_webhook_request',
+      method: 'GET',
+      path: '/v1/webhooks/:id/deliveries/:delivery_id/request',
+      summary: 'Get the request of a delivery, as the next try sends it',
+      // Whoever may change the address may read what is sent there.
+      permission: 'webhooks:update',
+      refuses: ['resource_conflict'],
+      response: WebhookRequest,
+      async handle({ principal, params }) {
+        const webhook = await findWebhook(database, principal.accountId, params.id!);
+        const { isWithheld, ...row } = await findToShow(database, webhook, params.delivery_id!);
+        const receiver = { id: webhook.id, version: keptVersion(webhook.version) };
+        const data = isWithheld ? undefined : await readData(receiver, row);
+        if (data === undefined) {
+          throw new ApiError(
+            'resource_conflict',
+            'There is nothing to send any more: the resource was removed.',
+          );
+        }
+        return { object: 'webhook_request', headers: headersOf(receiver, row), body: bodyOf(row, data) };
       },
     }),
     defineRoute({
@@ -93,5 +125,6 @@ function presentDelivery(row: DeliveryRow): WebhookDelivery {
     ...row,
     last_error: row.last_error === 'address_not_public' ? 'connection_error' : row.last_error,
     last_duration_ms: row.last_ms,
+    tries: (row.tries ?? []).map((one) => ({ object: 'webhook_try' as const, ...one })),
   });
 }

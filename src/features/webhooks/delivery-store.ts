@@ -1,21 +1,29 @@
 import { notFound } from '@parley/protocol/errors/errors.ts';
 import { WEBHOOK_TEST } from '@parley/protocol/event-areas.ts';
-import type { DeliveryStatus } from '@parley/protocol/resources/webhook-delivery.ts';
+import { type DeliveryStatus, TRY_LIMITS } from '@parley/protocol/resources/webhook-delivery.ts';
 import { sql } from 'kysely';
 import { IS_DIRECT } from '../../core/resources/conversation.ts';
 import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { type Due, LeasedRows } from '../../platform/db/queue/leased-rows.ts';
-import type { Delivery, DeliveryRow, Tried } from './delivery.ts';
+import type { Delivery, DeliveryRow, KeptTry, Tried } from './delivery.ts';
+import type { WebhookRow } from './webhook-store.ts';
 
 /** The state that is stored after a try, or for an untried delivery. */
-export type DeliveryState = Omit<Tried, 'next_try_at'> & Due;
+export type DeliveryState = Omit<Tried, 'next_try_at' | 'tries'> &
+  Due & {
+    /** The tries as JSON; null where none is kept. */
+    readonly tries: string | null;
+  };
 
 /** Returns the state of a delivery that waits this long for its next try or its lease's end. */
-export function pending(due_in_ms: number, attempts = 0): DeliveryState {
+export function pending(
+  due_in_ms: number,
+  { attempts, tries = null }: Pick<Delivery, 'attempts' | 'tries'> = { attempts: 0 },
+): DeliveryState {
   const none = { last_status_code: null, last_error: null, last_ms: null };
-  return { status: 'pending', attempts, due_in_ms, ...none };
+  return { status: 'pending', attempts, due_in_ms, ...none, tries: tries && JSON.stringify(tries) };
 }
 
 /**
@@ -29,6 +37,11 @@ export async function addDeliveries(
   rows: readonly { readonly delivery: Delivery; readonly state: DeliveryState }[],
 ): Promise<void> {
   await db.query(INSERT, JSON.stringify(rows.map(({ delivery, state }) => ({ ...delivery, ...state }))));
+}
+
+/** Returns the tries of a delivery with one more, as JSON. */
+export function withTry({ tries }: Pick<Delivery, 'tries'>, last: KeptTry): string {
+  return JSON.stringify([...(tries ?? []), last].slice(-TRY_LIMITS.tries));
 }
 
 /** Returns the deliveries of a webhook, newest event first. */
@@ -51,6 +64,21 @@ export function findDelivery(db: Db, webhookId: string, id: string): Promise<Del
     .where('webhook_id', '=', webhookId)
     .where('id', '=', id)
     .executeTakeFirstOrThrow(() => notFound('delivery', 'delivery_id'));
+}
+
+/**
+ * Returns a delivery whose payload may be shown: `isWithheld` if it is of a direct message, which
+ * the webhook does not include. Throws `resource_not_found` (param delivery_id).
+ */
+export async function findToShow(
+  db: Db,
+  { id: webhookId, include_direct: isIncluded }: Pick<WebhookRow, 'id' | 'include_direct'>,
+  id: string,
+): Promise<DeliveryRow & { readonly isWithheld: boolean }> {
+  const row = await findDelivery(db, webhookId, id);
+  if (isIncluded || row.conversation_id === null) return { ...row, isWithheld: false };
+  const [direct] = await db.query(IS_OF_DIRECT, row.conversation_id);
+  return { ...row, isWithheld: direct !== undefined };
 }
 
 /** Inserts the delivery of a test event, due now. */
@@ -86,29 +114,33 @@ export function startOver(tx: Tx, webhookId: string, id: string): Promise<Delive
     .executeTakeFirstOrThrow(() => notFound('delivery', 'delivery_id'));
 }
 
+const IS_OF_DIRECT = statement<[conversationId: string], object>('is-of-direct-message')`
+    SELECT FROM conversations c WHERE c.id = $1 AND c.${IS_DIRECT}`;
+
 const COLUMNS = `webhook_id, id, event_id, event_type, conversation_id, sequence, head, resource_id, change, occurred_at,
       trace`;
 
 // Sorted, so that two nodes that handle the same events cannot deadlock.
 const INSERT = statement<[deliveries: string]>('insert-webhook-deliveries')`
     INSERT INTO webhook_deliveries (${COLUMNS},
-      status, attempts, next_try_at, last_status_code, last_error, last_ms)
+      status, attempts, next_try_at, last_status_code, last_error, last_ms, tries)
     SELECT DISTINCT ON (e.webhook_id, e.id) e.webhook_id, e.id, e.event_id, e.event_type, e.conversation_id, e.sequence, e.head, e.resource_id, e.change,
       e.occurred_at, e.trace,
       CASE WHEN refused THEN 'failed' ELSE e.status END, e.attempts,
       CASE WHEN NOT refused THEN clock_timestamp() + e.due_in_ms * interval '1 ms' END, e.last_status_code,
-      CASE WHEN refused THEN 'webhook_disabled' ELSE e.last_error END, e.last_ms
+      CASE WHEN refused THEN 'webhook_disabled' ELSE e.last_error END, e.last_ms, e.tries::jsonb
     FROM json_to_recordset($1::json) AS e(webhook_id text, id text, event_id text, event_type text,
         conversation_id text, sequence bigint, head bigint, resource_id text, change jsonb, occurred_at timestamptz,
         trace text, status text, attempts integer, due_in_ms double precision, last_status_code integer,
-        last_error text, last_ms integer)
+        last_error text, last_ms integer, tries text)
       JOIN webhooks w ON w.id = e.webhook_id
         AND (w.disabled_reason IS DISTINCT FROM 'backlog' OR e.status = 'delivered'),
       LATERAL (SELECT w.status = 'disabled' AND e.status = 'pending' AS refused) AS r
     ORDER BY e.webhook_id, e.id, e.status = 'pending'
     ON CONFLICT (webhook_id, id) DO UPDATE SET status = excluded.status, attempts = excluded.attempts,
       next_try_at = excluded.next_try_at, last_status_code = excluded.last_status_code,
-      last_error = excluded.last_error, last_ms = excluded.last_ms, updated_at = clock_timestamp()
+      last_error = excluded.last_error, last_ms = excluded.last_ms,
+      tries = excluded.tries, updated_at = clock_timestamp()
       WHERE webhook_deliveries.status = 'pending' AND excluded.status <> 'pending'`;
 
 // Webhooks with pending deliveries are looked up one by one in the index, so that a webhook with
@@ -163,7 +195,7 @@ export const DELIVERIES = new LeasedRows<
       LIMIT $5
     )`,
     from: 'found',
-    returning: `${COLUMNS.replace(/\w+/g, 'q.$&')}, q.attempts,
+    returning: `${COLUMNS.replace(/\w+/g, 'q.$&')}, q.attempts, q.tries,
       NOT due.include_direct AND EXISTS (
         SELECT FROM conversations c WHERE c.id = q.conversation_id AND c.${IS_DIRECT}
       ) AS is_withheld`,
@@ -175,6 +207,7 @@ export const DELIVERIES = new LeasedRows<
       last_status_code: 'integer',
       last_error: 'text',
       last_ms: 'integer',
+      tries: 'jsonb',
     },
     set: 'updated_at = later_than(q.updated_at)',
     // A delivery that another node has ended keeps its state.

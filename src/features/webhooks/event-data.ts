@@ -1,3 +1,4 @@
+import { WEBHOOK_TEST } from '@parley/protocol/event-areas.ts';
 import { formAt } from '@parley/protocol/forms/forms.ts';
 import { EVENT_DATA } from '@parley/protocol/socket/event-data.ts';
 import type { ChangeEventName } from '@parley/protocol/socket/events.ts';
@@ -38,7 +39,8 @@ export function isOfConversation({ stream, conversationId }: DomainEvent): boole
  */
 export function eventDataReader(from: EventReads): ReadData {
   const reads = new GatheredReads((deliveries: readonly Delivery[]) => readAll(from, deliveries));
-  return async ({ version }, delivery) => {
+  return async ({ id, version }, delivery) => {
+    if (delivery.event_type === WEBHOOK_TEST) return `{"object":"webhook_test","webhook_id":"${id}"}`;
     const data = await reads.ask(delivery);
     return data && encodeData(version, data);
   };

@@ -46,6 +46,7 @@ export function webhooksBy(times: WebhookTimes): Feature {
         it.close(),
       );
       const receivers = disposer.add('receivers', new Receivers({ database, rights }), (it) => it.close());
+      const readData = eventDataReader({ database, files: store });
       const deliverer = new Deliverer({
         database,
         watch,
@@ -54,7 +55,7 @@ export function webhooksBy(times: WebhookTimes): Feature {
         times,
         metrics,
         log,
-        readData: eventDataReader({ database, files: store }),
+        readData,
         onWritten: (written) => health.note(written),
       });
       disposer.add('webhook deliveries', deliverer, (it) => it.close());
@@ -80,7 +81,7 @@ export function webhooksBy(times: WebhookTimes): Feature {
             routes: {
               settings: [
                 ...webhookRoutes(node),
-                ...deliveryRoutes(database, deliverer),
+                ...deliveryRoutes(database, deliverer, readData),
                 ...completenessRoutes(database, completeness, replays),
               ],
             },

@@ -36,8 +36,10 @@ export async function removeOld(options: RemovalOptions, signal: AbortSignal): P
   for (const { id } of await database.query(READ_FORGOTTEN, disabledMs)) await removeForgotten(options, id);
   const before = timedId('webhookDelivery', (Date.now() - keepDays * DAY_MS) * 1_000, '');
   for (const { id, exists } of await database.query(READ_DELIVERED_TO)) {
-    if (exists) await removeAll(options, REMOVE_DONE, [id, before], signal);
-    else await removeAll(options, REMOVE_EVERY, [id], signal);
+    if (exists) {
+      await removeAll(options, REMOVE_DONE, [id, before], signal);
+      await removeAll(options, FORGET_TRIES, [id, before], signal);
+    } else await removeAll(options, REMOVE_EVERY, [id], signal);
     if (signal.aborted) return;
   }
   for (const { id, exists } of await database.query(READ_PROGRESSED)) {
@@ -128,6 +130,15 @@ const REMOVE_DONE = statement<[webhookId: string, before: string, limit: number]
     DELETE FROM webhook_deliveries WHERE ctid = ANY(ARRAY(
       SELECT ctid FROM webhook_deliveries
       WHERE webhook_id = $1 AND id < $2 AND status IN ('delivered', 'withdrawn') LIMIT $3)) RETURNING 1`;
+
+// Answers may have personal data in them, and failed deliveries stay.
+const FORGET_TRIES = statement<[webhookId: string, before: string, limit: number], object>(
+  'forget-tries-of-webhook-deliveries',
+)`
+    UPDATE webhook_deliveries SET tries = NULL WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM webhook_deliveries
+      WHERE webhook_id = $1 AND id < $2 AND status IN ('pending', 'failed') AND tries IS NOT NULL
+      LIMIT $3)) RETURNING 1`;
 
 const READ_OVERFULL = statement<[most: number], { id: string }>('read-overfull-webhooks')`
     SELECT w.id FROM webhooks w

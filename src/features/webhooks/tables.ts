@@ -2,6 +2,7 @@ import type { DisabledReason, WebhookStatus } from '@parley/protocol/resources/w
 import type { DeliveryError, DeliveryStatus } from '@parley/protocol/resources/webhook-delivery.ts';
 import type { ColumnType, Generated } from 'kysely';
 import type { Time, Times } from '../../platform/db/tables/touched.ts';
+import type { KeptTry } from './delivery.ts';
 
 declare module '../../platform/db/tables/schema.ts' {
   interface Schema extends WebhookTables {}
@@ -66,6 +67,8 @@ interface WebhookTables {
     trace: string | null;
     /** Whether it was delivered before a replay or a redelivery sends it again. */
     was_delivered: Generated<boolean>;
+    /** The last tries, oldest first. Null: none is kept. */
+    tries: ColumnType<readonly KeptTry[] | null, never, never>;
   };
 
   webhook_progress: Times & {

@@ -49,7 +49,7 @@ export function webhookRoutes({ database, guard }: NodeParts): Route[] {
           url: readWebhookUrl(body.url, guard),
           event_types: body.event_types,
           include_direct: body.include_direct === true,
-          version: keptName(version),
+          version: keptName(body.version ?? version),
           created_by: principal.actor.id,
         });
         await record(tx, principal, 'webhook.created', row, { event_types: row.event_types });
@@ -101,6 +101,7 @@ export function webhookRoutes({ database, guard }: NodeParts): Route[] {
           row = await updateWebhook(tx, before, {
             ...fields,
             ...(fields.url !== undefined && { url: readWebhookUrl(fields.url, guard) }),
+            ...(fields.version !== undefined && { version: keptName(fields.version) }),
           });
           await record(tx, principal, 'webhook.updated', row, { fields: Object.keys(fields) });
           if (row.include_direct && !before.include_direct) {

@@ -2,6 +2,7 @@ import { invalid } from '@parley/protocol/errors/errors.ts';
 import { isEventFilter } from '@parley/protocol/event-areas.ts';
 import { type NewWebhook, Webhook } from '@parley/protocol/resources/webhook.ts';
 import { keptVersion } from '@parley/protocol/versions.ts';
+import { shownSecret } from '../../core/events/receiver-signature.ts';
 import { presentAs } from '../../core/resources/present-as.ts';
 import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
 import { readReceiverUrl } from '../../platform/outbound/address-guard.ts';
@@ -18,7 +19,7 @@ export function presentWebhook(row: WebhookRow): Webhook {
 
 /** Returns a new webhook with its secret, in the form of Standard Webhooks; it is shown once. */
 export function presentNewWebhook(row: WebhookRow): NewWebhook {
-  return { ...presentWebhook(row), secret: `whsec_${row.secret.toString('base64')}` };
+  return { ...presentWebhook(row), secret: shownSecret(row.secret) };
 }
 
 /** Returns the URL in the form that is requested. Throws ApiError (param url). */

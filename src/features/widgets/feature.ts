@@ -9,9 +9,11 @@ import { demo } from './demo.ts';
 import { BUILT, frameRoutes } from './frame/frame-routes.ts';
 import { widgetHoldings } from './holdings.ts';
 import { settleClaim, settleLate, VISITOR_CLAIMED } from './visitors/claim.ts';
+import { unreadRoutes } from './visitors/unread-routes.ts';
 import { visitorRoutes } from './visitors/visitor-routes.ts';
 import { purgeSilent } from './visitors/visitor-store.ts';
 import { widgetRoutes } from './widgets/widget-routes.ts';
+import { forgetInbox } from './widgets/widget-store.ts';
 
 export const widgets: Feature = widgetsFrom(BUILT);
 
@@ -21,6 +23,7 @@ export function widgetsFrom(built: URL): Feature {
     hooks: {
       holdings: widgetHoldings,
       confirmationMail,
+      inboxDeleted: forgetInbox,
       operationTexts: new URL('operations.md', import.meta.url),
       guide: { name: 'site-chat', file: new URL('guide.md', import.meta.url), place: 62 },
       ...demo,
@@ -32,6 +35,7 @@ export function widgetsFrom(built: URL): Feature {
       const routes = [
         ...widgetRoutes({ database, sendsMail }),
         ...visitorRoutes(node),
+        ...unreadRoutes(database),
         ...addressRoutes({ ...node, secret, sendsMail }),
       ];
       return {

@@ -1,7 +1,7 @@
 import type {
+  ConfirmationLanguage,
   WidgetColorsInput,
   WidgetHours,
-  WidgetLanguage,
   WidgetTextsInput,
 } from '@parley/protocol/resources/widget.ts';
 import type { ColumnType, Generated } from 'kysely';
@@ -23,6 +23,9 @@ interface WidgetTables {
     texts: ColumnType<WidgetTextsInput, string | undefined, string>;
     colors: ColumnType<WidgetColorsInput, string | undefined, string>;
     identity_provider_id: string | null;
+    show_team: Generated<boolean>;
+    /** The inbox from which answers that stay unread are mailed. */
+    inbox_id: string | null;
     enabled: Generated<boolean>;
     /** Actor id. */
     created_by: string;
@@ -51,8 +54,12 @@ interface WidgetTables {
     /** SHA-256 of the token of the link. */
     token_hash: Buffer;
     address: string;
-    language: WidgetLanguage;
+    language: ConfirmationLanguage;
     used_at: string | null;
+    /** When the code was entered in the page that asked. */
+    code_used_at: string | null;
+    /** How often a code was entered. */
+    tries: Generated<number>;
     expires_at: string;
     created_at: Time;
   };

@@ -3,6 +3,7 @@ import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { BodyStream } from './body-stream.ts';
 import { type ByteSource, Chunks, isSource, type Sink, SourceSender } from './byte-source.ts';
 import type { ClientConnection } from './client-connection.ts';
+import { compressForPage } from './compressed.ts';
 import {
   BODILESS,
   type Connection,
@@ -151,8 +152,11 @@ export class Exchange {
     if (this.ended) return;
     this.#answered = true;
     this.#stream?.abandon();
-    this.#held = outgoing;
-    if (!this.#inLibrary) this.#release();
+    compressForPage(this, outgoing, (sent) => {
+      if (this.#connection === undefined) return;
+      this.#held = sent;
+      if (!this.#inLibrary) this.#release();
+    });
   }
 
   /**

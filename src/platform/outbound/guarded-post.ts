@@ -16,17 +16,25 @@ export interface PostRequest {
   readonly body: string | Buffer;
   /** Milliseconds for the look-up, the connection and the head of the response together. */
   readonly timeoutMs: number;
-  /**
-   * Bytes of the body to keep of a response with a status from 400; the time then holds for the
-   * body too. Default: none.
-   */
-  readonly refusalBytes?: number;
+  /** What to keep of the body of a response. Default: nothing, and the head is the answer. */
+  readonly keeps?: KeptBody;
+}
+
+/** The part of a response's body that is kept; the time of the request holds for it too. */
+interface KeptBody {
+  readonly bytes: number;
+  /** The lowest status of a response whose body is kept. */
+  readonly from: number;
+  /** Milliseconds for which the answer waits for the body, at most. Default: all of the time. */
+  readonly waitMs?: number;
 }
 
 export interface Posted {
   readonly status: number;
-  /** The beginning of the body of a refusal, if asked for. */
-  readonly refusal?: string;
+  /** The beginning of the body, if asked for. */
+  readonly beginning?: string;
+  /** The header Content-Type, if the body is kept. */
+  readonly contentType?: string | null;
   /** The header Retry-After; undefined if it is absent or cannot be read. */
   readonly retryAfterMs: number | undefined;
 }
@@ -34,7 +42,7 @@ export interface Posted {
 /**
  * POST to hosts that accounts name, limited to the addresses that the guard permits. It follows no
  * redirects, and uses connections for several requests. It keeps the status of a response, and the
- * beginning of a refusal if the caller asks for it.
+ * beginning of its body if the caller asks for it.
  */
 export class GuardedPost {
   readonly #guard: AddressGuard;
@@ -62,7 +70,7 @@ export class GuardedPost {
     if (this.#isClosed) throw new OutboundError('connection_error', 'The connection failed: closed.');
     const deadlineMs = performance.now() + request.timeoutMs;
     const begun = this.#begun;
-    const first = new Attempt(this.#bodyMs, request.refusalBytes);
+    const first = new Attempt(this.#bodyMs, request.keeps);
     this.#dispatch(undici, request, first, request.timeoutMs);
     const isKept = begun === this.#begun;
     try {
@@ -72,7 +80,7 @@ export class GuardedPost {
       const isLost = error instanceof OutboundError && error.condition === 'connection_error';
       if (!isKept || !isLost || first.hasBegun || this.#isClosed) throw error;
     }
-    const second = new Attempt(this.#bodyMs, request.refusalBytes);
+    const second = new Attempt(this.#bodyMs, request.keeps);
     this.#dispatch(undici, request, second, Math.max(1, deadlineMs - performance.now()));
     return await second.answer;
   }
@@ -141,19 +149,21 @@ export class GuardedPost {
 class Attempt implements Dispatcher.DispatchHandler {
   readonly #answer = Promise.withResolvers<Posted>();
   readonly #bodyMs: number;
-  readonly #refusalBytes: number;
-  /** A refusal whose body is under way. */
-  #refused: Posted | undefined;
-  #refusal = Buffer.alloc(0);
+  readonly #keeps: KeptBody | undefined;
+  /** A response whose body is under way and kept. */
+  #begun: Posted | undefined;
+  #kept = Buffer.alloc(0);
   #controller: Dispatcher.DispatchController | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** Runs while the answer waits for the body. */
+  #wait: NodeJS.Timeout | undefined;
   #isLate = false;
   /** Whether any part of the response has arrived. */
   hasBegun = false;
 
-  constructor(bodyMs: number, refusalBytes = 0) {
+  constructor(bodyMs: number, keeps: KeptBody | undefined) {
     this.#bodyMs = bodyMs;
-    this.#refusalBytes = refusalBytes;
+    this.#keeps = keeps;
   }
 
   get answer(): Promise<Posted> {
@@ -181,8 +191,11 @@ class Attempt implements Dispatcher.DispatchHandler {
     // The final response follows an interim one.
     if (status < 200) return;
     const posted = { status, retryAfterMs: readRetryAfter(headers['retry-after']) };
-    if (status >= 400 && this.#refusalBytes > 0) {
-      this.#refused = posted;
+    const keeps = this.#keeps;
+    if (keeps !== undefined && status >= keeps.from) {
+      const type = headers['content-type'];
+      this.#begun = { ...posted, contentType: typeof type === 'string' ? type : null };
+      if (keeps.waitMs !== undefined) this.#wait = setTimeout(this.#onWaited, keeps.waitMs);
       return;
     }
     this.#awaitEnd();
@@ -190,22 +203,22 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#refused === undefined) return;
-    const room = this.#refusalBytes - this.#refusal.length;
-    this.#refusal = Buffer.concat([this.#refusal, chunk.subarray(0, room)]);
+    if (this.#begun === undefined) return;
+    const room = this.#keeps!.bytes - this.#kept.length;
+    this.#kept = Buffer.concat([this.#kept, chunk.subarray(0, room)]);
     if (chunk.length < room) return;
     this.#awaitEnd();
-    this.#settleRefusal();
+    this.#settleKept();
   }
 
   onResponseEnd(): void {
     clearTimeout(this.#timer);
-    this.#settleRefusal();
+    this.#settleKept();
   }
 
   onResponseError(_: unknown, error: Error): void {
     clearTimeout(this.#timer);
-    this.#settleRefusal();
+    this.#settleKept();
     this.#answer.reject(asOutboundError(error));
   }
 
@@ -215,12 +228,18 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.#timer = setTimeout(this.#onLate, this.#bodyMs).unref();
   }
 
-  /** Answers a refusal with what has arrived of its body. */
-  #settleRefusal(): void {
-    if (this.#refused === undefined) return;
-    this.#answer.resolve({ ...this.#refused, refusal: this.#refusal.toString() });
-    this.#refused = undefined;
+  /** Answers with what has arrived of the body. */
+  #settleKept(): void {
+    clearTimeout(this.#wait);
+    if (this.#begun === undefined) return;
+    this.#answer.resolve({ ...this.#begun, beginning: this.#kept.toString() });
+    this.#begun = undefined;
   }
+
+  readonly #onWaited = (): void => {
+    this.#awaitEnd();
+    this.#settleKept();
+  };
 
   readonly #onLate = (): void => {
     this.#isLate = true;

@@ -8,7 +8,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Account } from '@parley/protocol/resources/account.ts';
 import type { RetentionPolicy } from '@parley/protocol/resources/retention-policy.ts';
-import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
+import { CURRENT_VERSION, NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { slackContents, zipped } from '../../import/samples.ts';
@@ -32,7 +32,7 @@ const button = (name: string, of: Pick<Page, 'getByRole'> = page) =>
   of.getByRole('button', { name, exact: true });
 const box = (name: string) => page.getByRole('textbox', { name, exact: true });
 const title = (name: string) => page.getByRole('heading', { level: 1, name, exact: true });
-const notice = (text: string) => page.locator('.notice').getByText(text);
+const notice = (text: string | RegExp) => page.locator('.notice').getByText(text);
 
 /** Opens a section by its link, from wherever the page is. */
 async function open(section: string): Promise<void> {
@@ -46,9 +46,15 @@ async function pick(name: string, words: string, choice: string | RegExp): Promi
   await page.getByRole('option', { name: choice }).first().click();
 }
 
-/** Presses a button of the page, and the same one in the dialog that asks. */
+/** Presses a button of the page or of its menu, and the same one in the dialog that asks. */
 async function confirm(name: string): Promise<void> {
-  await button(name).click();
+  const more = page.getByRole('button', { name: 'More actions' });
+  await more.or(button(name)).first().waitFor();
+  if ((await button(name).count()) > 0) await button(name).click();
+  else {
+    await more.click();
+    await page.getByRole('menuitem', { name, exact: true }).click();
+  }
   await button(name, page.getByRole('dialog')).click();
 }
 
@@ -83,7 +89,12 @@ t.test('a person is created, refused at a field, changed, deactivated', async (t
     click.call(element);
   });
   await title('Ida Rhodes').waitFor();
-  await notice('The person was created.').waitFor();
+  await notice(/^Ida Rhodes was added[.].* give this link/).waitFor();
+  t.match(await box('Secret').inputValue(), /#invitation=/, 'this server sends no mail');
+  t.equal(
+    await page.title().then((it) => it.replace(/^\(\d+\) /, '')),
+    'Ida Rhodes · People · Administration · Parley',
+  );
   t.match(new URL(page.url()).pathname, /\/console\/administration\/people\/act_/);
   await button('Edit').click();
   await box('Name').fill('Ida Noddack');
@@ -107,7 +118,7 @@ t.test('an invitation stays until it is closed, wherever the page goes', async (
   await open('People');
   await page.getByRole('searchbox', { name: 'Search' }).fill('Noddack');
   await page.locator('#main').getByRole('link', { name: 'Ida Noddack' }).click();
-  await button('Invite').click();
+  await button('Invitation as a link').click();
   const link = await box('Secret').inputValue();
   t.match(link, /^http/);
   await confirm('End all sessions');
@@ -121,6 +132,8 @@ t.test('an invitation stays until it is closed, wherever the page goes', async (
   await open('People');
   t.equal(await box('Secret').inputValue(), link, 'also after another part of the console');
   await button('Close the notice').click();
+  await page.getByText('It was not copied, and cannot be shown again.').waitFor();
+  await button('Close anyway').click();
   await box('Secret').waitFor({ state: 'detached' });
   await open('Roles');
   t.equal(await box('Secret').count(), 0);
@@ -199,6 +212,7 @@ t.test('customers are listed, changed and blocked', async () => {
   await open('Customers');
   await page.getByRole('rowheader').getByRole('link').first().click();
   await button('Edit').click();
+  await page.getByText('For developers').click();
   await button('Add to Metadata').click();
   await box('Name 1 of Metadata').fill('plan');
   await box('Value 1 of Metadata').fill('pro');
@@ -207,21 +221,25 @@ t.test('customers are listed, changed and blocked', async () => {
   await page.getByText('pro', { exact: true }).waitFor();
   await confirm('Block');
   await button('Unblock').click();
-  await button('Block').waitFor();
+  await button('Unblock').waitFor({ state: 'detached' });
 });
 
 t.test('an agent is created by its schema, tried in place, and its run read', async (t) => {
   await open('Agents');
   await button('New agent').click();
   await box('Name').fill('Echo');
-  await box('Slug').fill('Not a slug');
-  await box('Category code').fill('support');
-  await page.getByRole('combobox', { name: 'Trigger type' }).selectOption('scheduled');
+  await button('Create').click();
+  await until(async () => (await problemAtFocus()) === 'true This is required.', {
+    what: 'the role is asked for',
+  });
+  await box('Short name').fill('Not a slug');
+  await box('Category').fill('support');
+  await page.getByRole('combobox', { name: 'What starts it' }).selectOption('scheduled');
   await pick('Role', 'agent', /agent/);
-  await box('System prompt').fill('Repeat what was said.');
+  await box('Instructions').fill('Repeat what was said.');
   await button('Create').click();
   await until(async () => (await problemAtFocus()).startsWith('true'), { what: 'the slug is refused' });
-  await box('Slug').fill('echo');
+  await box('Short name').fill('echo');
   await button('Create').click();
   await until(
     async () => {
@@ -230,11 +248,11 @@ t.test('an agent is created by its schema, tried in place, and its run read', as
     },
     { what: 'the schedule is asked for, within the configuration' },
   );
-  await page.getByRole('combobox', { name: 'Trigger type' }).selectOption('chat');
+  await page.getByRole('combobox', { name: 'What starts it' }).selectOption('chat');
   await button('Create').click();
   await title('Echo').waitFor();
   await button('Edit').click();
-  t.equal(await box('System prompt').inputValue(), 'Repeat what was said.');
+  t.equal(await box('Instructions').inputValue(), 'Repeat what was said.');
   await box('Description').fill('Says it again.');
   await button('Save').click();
   await page.getByText('Says it again.').waitFor();
@@ -268,6 +286,68 @@ t.test('an agent is created by its schema, tried in place, and its run read', as
   await title('Agents').waitFor();
 });
 
+t.test('what an agent lacks is said where it is tried', async () => {
+  const body = {
+    name: 'Roleless',
+    slug: 'roleless',
+    category_code: 'support',
+    trigger_type: 'chat',
+    config: {},
+  };
+  const { body: made } = await call<{ readonly id: string }>('POST', '/v1/ai/agents', { body });
+  await browser.go(page, `administration/agents/${made.id}`);
+  await page.getByText('It has no role, so it cannot run.').waitFor();
+});
+
+t.test('a form is not left without a question', async (t) => {
+  await open('Widgets');
+  await button('New widget').click();
+  t.equal(
+    await page.getByRole('checkbox', { name: 'Shown on these sites' }).isChecked(),
+    true,
+    'the default',
+  );
+  await box('Name').fill('Shop');
+  const dialog = page.getByRole('dialog');
+  const stay = async () => {
+    await dialog.getByText('What you have typed is not saved.').waitFor();
+    await button('Cancel', dialog).click();
+    await dialog.waitFor({ state: 'detached' });
+    t.equal(await box('Name').inputValue(), 'Shop');
+    t.match(page.url(), /widgets\/new$/);
+  };
+  await page
+    .getByRole('navigation', { name: 'Administration' })
+    .getByRole('link', { name: 'People' })
+    .click();
+  await stay();
+  await page.goBack();
+  await stay();
+  await box('On light pages').fill('#aa3300');
+  await page.getByRole('region', { name: 'Preview' }).waitFor();
+  await button('Add to Sites').click();
+  await box('Sites 1').fill('https://shop.example');
+  await button('Create').click();
+  await title('Shop').waitFor();
+  t.match(await box('Snippet').inputValue(), /data-color="#aa3300"/);
+  await button('Edit').click();
+  await box('Name').fill('Another');
+  await page
+    .getByRole('navigation', { name: 'Administration' })
+    .getByRole('link', { name: 'People' })
+    .click();
+  await button('Leave', dialog).click();
+  await title('People').waitFor();
+});
+
+t.test('the palette leads to sections and forms', async () => {
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: 'Conversation, person or place' }).fill('webhook');
+  await page.getByRole('option', { name: 'New webhook' }).waitFor();
+  await page.getByRole('option', { name: 'Webhooks' }).click();
+  await title('Webhooks').waitFor();
+});
+
 t.test('a mail inbox is created, changed and removed', async () => {
   await open('Mail inboxes');
   await button('New inbox').click();
@@ -297,8 +377,8 @@ t.test('a webhook: a test, its delivery again, another secret', async (t) => {
   await open('Webhooks');
   await button('New webhook').click();
   await box('URL').fill('http://elsewhere.example/hook');
-  await button('Add to Event types').click();
-  await box('Event types 1').fill('message.created');
+  await page.getByRole('checkbox', { name: 'message.created', exact: true }).check();
+  t.equal(await page.getByRole('combobox', { name: 'Version' }).inputValue(), CURRENT_VERSION);
   await button('Create').click();
   await until(async () => (await problemAtFocus()).startsWith('true'), {
     what: 'an unsafe address is refused',
@@ -312,8 +392,11 @@ t.test('a webhook: a test, its delivery again, another secret', async (t) => {
   await notice('Send a test: done.').waitFor();
   t.equal(await box('Secret').inputValue(), secret, 'the notice of a test does not wipe it');
   const deliveries = page.getByRole('region', { name: 'Deliveries' }).last();
-  await deliveries.getByRole('cell', { name: 'Delivered' }).waitFor();
-  await deliveries.getByRole('button', { name: 'Redeliver' }).click();
+  await deliveries.getByText('Delivered', { exact: true }).last().waitFor();
+  await deliveries.getByText('webhook.test').click();
+  await deliveries.getByText(/Answered 200 · /).waitFor();
+  await deliveries.getByText(/webhook-id: evt_/).waitFor();
+  await deliveries.getByRole('button', { name: 'Send again' }).click();
   await until(() => receiver.received.length === 2, { what: 'the same again' });
   t.equal(receiver.received[0]!.headers['webhook-id'], receiver.received[1]!.headers['webhook-id']);
   await confirm('Rotate secret');
@@ -333,7 +416,7 @@ t.test('an identity provider is created, changed and removed', async () => {
   await box('Issuer').fill('http://shop.example');
   await button('Add to Audience').click();
   await box('Audience 1').fill('parley');
-  await page.getByLabel('Secret', { exact: true }).fill('0123456789abcdef0123456789abcdef');
+  await page.getByLabel('Shared secret').fill('0123456789abcdef0123456789abcdef');
   await button('Create').click();
   await until(async () => (await problemAtFocus()).startsWith('true'), { what: 'no https: it is refused' });
   await box('Issuer').fill('https://shop.example');
@@ -405,7 +488,7 @@ t.test('an export of a person is made and downloaded', async (t) => {
 t.test('retention asks before it is set, and is refused at its field', async (t) => {
   await open('Retention');
   await button('Edit').click();
-  await box('Runs days').fill('0');
+  await box('Runs of agents, days').fill('0');
   await button('Save').click();
   await until(async () => (await problemAtFocus()).startsWith('true'), {
     what: 'less than a day is refused',
@@ -417,25 +500,28 @@ t.test('retention asks before it is set, and is refused at its field', async (t)
     await button('Save').click();
     await dialog.getByText(words).waitFor();
   };
-  await box('Runs days').fill('90');
+  await box('Runs of agents, days').fill('90');
   await ask(/^Nothing is that old now[.]/);
   await button('Cancel', dialog).click();
   t.strictSame(await policy(), before, 'nothing is changed without a yes');
-  await box('Runs days').fill('');
+  await box('Runs of agents, days').fill('');
   const { group } = app.demo.conversations;
   await call('POST', `/v1/messaging/conversations/${group}/messages`, {
     token: app.demo.users.ada.access_token,
     body: { body: 'Of last year', client_message_id: randomUUID() },
   });
   await ageMessages(app.database, group, 400);
-  await box('Messages days').fill('365');
+  await box('Messages, days').fill('365');
   await ask(/^[1-9][0-9]* messages?\b.* will be purged for good as soon as this is saved/);
+  await button('Change the policy', dialog).click();
+  await dialog.getByRole('checkbox', { name: /^Purge [1-9].* for good$/ }).waitFor();
+  t.strictSame(await policy(), before, 'without a tick nothing is purged');
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  t.equal(await box('Messages days').inputValue(), '365', 'what was typed stays');
+  t.equal(await box('Messages, days').inputValue(), '365', 'what was typed stays');
   t.strictSame(await policy(), before);
-  await box('Messages days').fill('');
-  await box('Runs days').fill('90');
+  await box('Messages, days').fill('');
+  await box('Runs of agents, days').fill('90');
   await ask(/^Nothing is that old now[.]/);
   await button('Change the policy', dialog).click();
   await page.getByText('90', { exact: true }).waitFor();
@@ -446,7 +532,7 @@ t.test('what becomes of the metadata of pictures is set', async () => {
   await page.getByRole('link', { name: 'Account', exact: true }).click();
   await page.getByText('Name, plan and settings of this account.').waitFor();
   await button('Edit').click();
-  await page.getByRole('combobox', { name: 'Picture metadata' }).selectOption('keep');
+  await page.getByRole('combobox', { name: 'What cameras write into pictures' }).selectOption('keep');
   await button('Save').click();
   await notice('The changes are saved.').waitFor();
   const account = async () => (await call<Account>('GET', '/v1/account')).body;

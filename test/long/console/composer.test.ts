@@ -260,8 +260,8 @@ t.test('in a case, notes and replies differ in colour, words and readers, and ar
   t.strictSame(await look(), reply, 'a reply again, and it looks like one');
   t.strictSame(await findingsInThemes(page), []);
   await page.goto(`${app.baseUrl}/console/c/${await conversation('Another case', true)}`);
-  await page.getByLabel('Note to the team').first().waitFor();
-  t.match(await look(), note, 'a note in every other case');
+  await page.getByLabel('Reply to the customer').first().waitFor();
+  t.strictSame(await look(), reply, 'another case begins with the last choice');
 });
 
 t.test('choosing the readers leads to the field, and nothing that is typed is a shortcut', async (t) => {

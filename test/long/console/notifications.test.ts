@@ -218,7 +218,7 @@ t.test('web push: turned on, shown by the worker, a click leads to the message',
   await again.close();
 });
 
-const PUSH = /^Show notifications while the console is closed/;
+const PUSH = /^Show notifications of the desktop/;
 const SETTINGS = '/v1/messaging/notification-settings';
 const REFUSED = {
   error: {

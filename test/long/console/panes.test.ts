@@ -179,12 +179,15 @@ t.test('an approval, by two pages at once', async (t) => {
   await send(id, '@assistant Create a summary.', { token: grace.access_token });
   const cards = pages.map((page) => page.getByRole('region', { name: 'Approval of create_artifact' }));
   for (const card of cards) await card.waitFor();
-  t.strictSame(
-    JSON.parse((await cards[0]!.locator('pre').textContent())!),
-    summary('a\u202egpj.md').arguments,
-    'exactly',
-  );
-  t.match(await cards[1]!.locator('pre').textContent(), /a\\u202egpj\.md/, 'what is hidden is an escape');
+  const args = summary('a\u202egpj.md').arguments;
+  t.match(await cards[0]!.locator('.arguments').textContent(), /Summary/, 'a text as it will be read');
+  await cards[0]!.getByText('Exactly, as JSON').click();
+  const exact = cards[0]!.locator('.arguments-exact pre');
+  await exact.waitFor();
+  t.strictSame(JSON.parse((await exact.textContent())!), args, 'exactly');
+  for (const shown of await cards[1]!.locator('pre').allTextContents()) {
+    t.match(shown, /a\\u202egpj\.md/, 'what is hidden is an escape');
+  }
   t.strictSame(await seriousFindings(pages[1]!), []);
   const buttons = await Promise.all(
     cards.map((card) => card.getByRole('button', { name: 'Approve' }).elementHandle()),
@@ -281,7 +284,9 @@ t.test('a customer: its data, blocked and unblocked; who owns the case', async (
   const page = await browser.open('ada', `c/${conversation.id}?pane=details`);
   const details = pane(page, 'Details');
   for (const text of ['crm-77', 'gold', 'shown to the customer']) await details.getByText(text).waitFor();
-  await details.getByRole('combobox', { name: 'Assignee' }).selectOption({ label: 'Ada Lovelace' });
+  await details.getByRole('button', { name: 'Change the assignee' }).click();
+  await page.getByRole('combobox', { name: 'Person or group' }).fill('ada');
+  await page.getByRole('option', { name: /Ada Lovelace/ }).click();
   await until(async () => (await conversationOf(conversation.id)).assignee_id === ada.id, {
     what: 'the assignee',
   });
@@ -361,6 +366,11 @@ t.test('archived, deleted and restored', async (t) => {
   await details.getByRole('button', { name: 'Restore' }).click();
   await pane(page, 'Details').locator('.about-title').getByText('Short-lived').waitFor();
   t.equal((await conversationOf(id)).deleted_at, null);
+  // The page may read it once more before it knows of its end, which the browser notes by itself.
+  t.strictSame(
+    browser.problems.splice(0).filter((text) => !text.includes('status of 410')),
+    [],
+  );
   await end(t, page);
 
   t.comment('an owner that is no admin of the account, in a page that has not read it before');

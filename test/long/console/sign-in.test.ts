@@ -7,6 +7,7 @@
  * src/features/widgets, src/api/documents/pages, src/core/documents.
  */
 
+import { newId } from '@parley/protocol/ids.ts';
 import type { Invitation } from '@parley/protocol/resources/invitation.ts';
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import type { BrowserContext, Page } from 'playwright-core';
@@ -15,6 +16,7 @@ import { personWith } from '../../accounts/fixture.ts';
 import { startSignIn } from '../../identity/sign-in-fixture.ts';
 import { callsAt } from '../../support/app.ts';
 import { ConsoleBrowser, findingsInThemes } from '../../support/console-page.ts';
+import { until } from '../../support/until.ts';
 
 const { app } = await startSignIn(t);
 const { call } = callsAt(app, NEWEST_VERSION);
@@ -24,7 +26,7 @@ const ACCEPT = { name: 'Accept the invitation' };
 t.test('an invitation signs in once, and leaves the address at once', async (t) => {
   const { name, url } = await invited();
   const page = await visit(browser.context, url);
-  await page.getByRole('heading', { name: 'You are invited to Parley' }).waitFor();
+  await page.getByRole('heading', { name: /^You are invited to / }).waitFor();
   t.equal(page.url(), `${app.baseUrl}/console/`);
   t.strictSame(await findingsInThemes(page), []);
   await page.getByRole('button', ACCEPT).click();
@@ -111,6 +113,66 @@ t.test('an identity provider leads back to the place in the console', async () =
   await page.getByRole('button', { name: 'Go' }).click();
   await page.getByRole('link', { name: 'nora of the team' }).waitFor();
   await page.waitForURL(`${app.baseUrl}/console/work`);
+  await context.close();
+});
+
+t.test('a session that ended elsewhere says so, and the sign-in leads back to the message', async (t) => {
+  const context = await another();
+  const page = await visit(context, `${app.baseUrl}/console/`);
+  const enter = async () => {
+    await page.getByRole('link', { name: 'Sign in with Staff' }).click();
+    const name = page.getByLabel('Name');
+    const own = page.getByRole('link', { name: 'nora of the team' });
+    await name.or(own).waitFor();
+    // The provider may know the person by then.
+    if (await name.isVisible()) {
+      await name.fill('nora');
+      await page.getByRole('button', { name: 'Go' }).click();
+    }
+    await own.waitFor();
+  };
+  await enter();
+  const { body: me } = await call<{ data: { id: string; name: string }[] }>('GET', '/v1/users?limit=100');
+  const nora = me.data.find(({ name }) => name === 'nora of the team')!;
+  const { body: group } = await call<{ id: string }>('POST', '/v1/messaging/conversations', {
+    body: { type: 'group', title: 'Harbour', participants: [{ type: 'user', actor_id: nora.id }] },
+  });
+  const path = `/v1/messaging/conversations/${group.id}/messages`;
+  const { body: first } = await call<{ id: string }>('POST', path, {
+    body: { body: 'Ahoy', client_message_id: newId('message') },
+  });
+  const place = `${app.baseUrl}/console/c/${group.id}?message=${first.id}`;
+  await page.goto(place);
+  await page.getByText('Ahoy').first().waitFor();
+  const trades: string[] = [];
+  page.on('request', (request) => {
+    if (new URL(request.url()).pathname === '/v1/auth/session') trades.push(request.method());
+  });
+  // As it is done from another place: by the same cookie, outside of the page.
+  const cookies = await context.cookies(`${app.baseUrl}/v1/auth/session`);
+  const ended = await fetch(`${app.baseUrl}/v1/auth/session`, {
+    method: 'DELETE',
+    headers: { Cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; '), Origin: app.baseUrl },
+  });
+  t.equal(ended.status, 204);
+  await page.getByRole('textbox', { name: 'Message' }).fill('Written without a session');
+  await page.keyboard.press('Enter');
+  await page.getByText('Waits for your sign-in.').waitFor();
+  const banner = page.getByRole('status').filter({ hasText: 'Your session has ended' });
+  await banner.filter({ hasText: 'Sign in to go on. 1 message waits to be sent.' }).waitFor();
+  t.strictSame(trades, ['POST'], 'it is asked for once');
+  await browser.go(page, `c/${group.id}?message=${first.id}`);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await enter();
+  await page.waitForURL(place, { timeout: 60_000 });
+  await page.getByText('Written without a session').first().waitFor();
+  await until(
+    async () =>
+      (await call<{ data: { body: string }[] }>('GET', path)).body.data.some(
+        ({ body }) => body === 'Written without a session',
+      ),
+    { what: 'the message is delivered' },
+  );
   await context.close();
 });
 

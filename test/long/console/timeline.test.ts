@@ -159,10 +159,10 @@ t.test('every action by keyboard', async (t) => {
   await page.keyboard.press('Enter');
   await row(other, one).getByRole('button', { name: '👀 1' }).waitFor();
   await row(page, one).and(page.locator(':focus')).waitFor();
-  await page.keyboard.press('e');
+  await page.keyboard.press('w');
   await page.getByLabel('Text of the message').press('Escape');
   await row(page, one).and(page.locator(':focus')).waitFor();
-  await page.keyboard.press('e');
+  await page.keyboard.press('w');
   await page.getByLabel('Text of the message').fill('one, changed');
   await page.keyboard.press('Enter');
   await message(other, 'one, changed').waitFor();
@@ -178,7 +178,7 @@ t.test('every action by keyboard', async (t) => {
   await page.getByRole('dialog').getByText('Mark unread from here').waitFor();
   await page.keyboard.press('Escape');
   await row(page, one).and(page.locator(':focus')).waitFor();
-  await page.keyboard.press('r');
+  await page.keyboard.press('t');
   await page.waitForURL(`**pane=thread%3A${one}`);
   const inThread = page.getByRole('complementary', { name: 'Thread' }).getByRole('textbox');
   await inThread.and(page.locator(':focus')).press('Escape');
@@ -263,6 +263,41 @@ t.test('older messages load above, and the reading position does not move', asyn
   await message(page, 'Message 10000').waitFor();
   await reachesEnd(page);
   await closeAll(page);
+});
+
+t.test('many unread messages open at the first one, with a way to the newest', async (t) => {
+  const id = await group('unread');
+  for (let sent = 0; sent < 300; sent += 50) {
+    await Promise.all(
+      Array.from({ length: 50 }, (_, index) => send(id, grace, { body: bodyOf(sent + index + 1) })),
+    );
+  }
+  await call('POST', `/v1/messaging/conversations/${id}/actions/mark-read`, ada, { sequence: 60 });
+  for (const count of [240, 25]) {
+    const page = await browser.open('ada', `c/${id}`);
+    await page.locator('.timeline-unread').waitFor();
+    const first = await idOf(id, 301 - count);
+    await until(
+      async () => {
+        const { top, height } = await placeOf(page, first);
+        return top >= 0 && top < height / 2;
+      },
+      { what: `the first of ${count} unread on top` },
+    );
+    const jump = page.locator('.timeline-unread-note');
+    await jump.filter({ hasText: new RegExp(`^${count} new since `) }).waitFor();
+    await page.getByRole('button', { name: `${count} new messages` }).waitFor();
+    t.equal(await readOf(id), 300 - count, 'nothing of it counts as read yet');
+    await jump.getByRole('button', { name: 'Jump to newest' }).click();
+    await row(page, await idOf(id, 300)).waitFor();
+    await reachesEnd(page);
+    await jump.waitFor({ state: 'hidden' });
+    await until(async () => (await readOf(id)) === 300, { what: 'all is read' });
+    const last = await idOf(id, 276);
+    await menu(page, last, 'Mark unread from here');
+    await until(async () => (await readOf(id)) === 275, { what: 'some are unread' });
+    await closeAll(page);
+  }
 });
 
 t.test('a jump to an old message, and new ones meanwhile', async (t) => {

@@ -7,6 +7,7 @@
  */
 
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Work } from '@parley/protocol/resources/work.ts';
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { Conversations } from '../../conversations/fixture.ts';
@@ -52,7 +53,11 @@ t.test('a call waits with its exact arguments, and goes when another person deci
   await cases.sent(group.id, { body: '@assistant Create a summary.' });
   const card = page.getByRole('region', { name: 'Approval of create_artifact' });
   await card.waitFor();
-  t.strictSame(JSON.parse((await card.locator('pre').textContent())!), args);
+  await card.getByLabel('Texts for create_artifact').getByText('Summary').waitFor();
+  await card.getByText('Exactly, as JSON').click();
+  const exact = card.locator('.arguments-exact pre');
+  await exact.waitFor();
+  t.strictSame(JSON.parse((await exact.textContent())!), args);
   await page.locator('.side-bar').getByText('1 waiting').waitFor();
 
   t.comment('one that has muted the conversation finds it there and at work, and is not called');
@@ -94,6 +99,37 @@ t.test('a proposed reply is approved, and an assigned case waits until it is ans
   await page.locator('.work-page').getByRole('link', { name: 'Thank you!' }).click();
   await page.waitForURL(new RegExp(`/console/c/${id}\\?message=`));
   t.strictSame(browser.problems, []);
+});
+
+t.test('cases without an owner stand first, the longest waiting first, and are taken', async (t) => {
+  const [first, second] = [await cases.open(), await cases.open()];
+  await cases.sent(first.id, { body: 'Since early' }, { token: first.customerToken });
+  await cases.sent(second.id, { body: 'Since later' }, { token: second.customerToken });
+  await app.database.pool.query(
+    `UPDATE conversations SET waiting_since = waiting_since - interval '3 hours' WHERE id = $1`,
+    [first.id],
+  );
+  const page = await browser.open('ada', 'work');
+  const part = page.locator('.work-page').getByRole('region', { name: 'Without an owner' });
+  const rows = part.locator('.case-line').filter({ hasText: 'Since' });
+  await rows.nth(1).waitFor();
+  t.match(await rows.allInnerTexts(), [/Since early/, /Since later/]);
+  await rows.first().getByText('The customer waits for 3 hours').waitFor({ state: 'attached' });
+  t.strictSame(await findingsInThemes(page), []);
+  const { body: before } = await call<Work>('GET', '/v1/messaging/work', { token: ada.access_token });
+  await page.locator('.side-bar').getByText(`${before.counts.count} waiting`).waitFor({ state: 'attached' });
+  await rows.first().getByRole('button', { name: /^Take/ }).click();
+  const mine = page.locator('.work-page').getByRole('region', { name: 'Customers to answer' });
+  await mine.locator(`a[href*="${first.id}"]`).waitFor();
+  await rows.nth(1).waitFor({ state: 'detached' });
+  await cases.sent(second.id, { body: 'It comes.', channel: 'message' }, { token: ada.access_token });
+  await rows.first().waitFor({ state: 'detached' });
+  await page
+    .locator('.side-bar')
+    .getByText(`${before.counts.count - 1} waiting`)
+    .waitFor({ state: 'attached' });
+  t.strictSame(browser.problems, []);
+  await page.close();
 });
 
 t.test('a reply that was cut says so, before it is sent and after', async (t) => {

@@ -309,7 +309,7 @@ t.test('pushes: what the browser shows, and where a click leads', async (t) => {
   await page.reload();
   await shown.go('settings');
   const working = context.waitForEvent('serviceworker');
-  await page.getByLabel(/^Show notifications while the console is closed/).click();
+  await page.getByLabel(/^Show notifications of the desktop/).click();
   const worker = await working;
   await page.getByText('This browser shows them while no window').waitFor();
   await each(XSS_KINDS, (title) =>

@@ -238,7 +238,7 @@ t.test('the words of a language from right to left', async (t) => {
   const page = await context.newPage();
   await page.goto(`${site}/ar`);
   await page.getByRole('button', { name: 'افتح المحادثة' }).click();
-  const frame = page.frameLocator('iframe');
+  const frame = page.frameLocator('iframe[title="محادثة"]');
   await frame.getByText('found.txt').waitFor();
   await frame.getByRole('button', { name: 'إرفاق ملفات' }).waitFor();
   await pickerOf(frame).setInputFiles(file('a.txt', 0));

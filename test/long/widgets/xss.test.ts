@@ -9,6 +9,7 @@
  * src/api/documents/pages, src/core/documents.
  */
 
+import { previewOf } from '@parley/markdown/message-text.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { Customer } from '@parley/protocol/resources/customer.ts';
 import type { Frame, Page } from 'playwright-core';
@@ -44,13 +45,14 @@ const group = await need<{ id: string }>('POST', '/v1/messaging/groups', { body:
 const widget = await newWidget({ sites: [site], identity_provider_id: provider.id, group_id: group.id });
 const context = await startChromium(t);
 const frameAddress = `${app.baseUrl}/widget/frame?`;
-const watch = await XssWatch.on(context, [app.baseUrl, site], frameAddress);
+// The panel and the bubble.
+const watch = await XssWatch.on(context, [app.baseUrl, site], `${app.baseUrl}/widget/`);
 
 async function open(): Promise<{ readonly page: Page; readonly frame: Frame }> {
   const page = await context.newPage();
   await page.goto(site);
   await page.getByRole('button', { name: 'Open the chat' }).click();
-  await page.frameLocator('iframe').getByRole('textbox', { name: 'Write a message' }).waitFor();
+  await page.frameLocator('iframe[title="Chat"]').getByRole('textbox', { name: 'Write a message' }).waitFor();
   return { page, frame: page.frames().find((one) => one.url().startsWith(frameAddress))! };
 }
 
@@ -112,6 +114,15 @@ t.test('what is written by both', async (t) => {
   t.ok((await frame.locator('.bubble').count()) >= XSS_VECTORS.length);
   await watch.look(frame, []);
 
+  t.comment('the first words of each answer, in the bubble beside the closed panel');
+  await page.evaluate('Parley.close()');
+  for (const text of XSS_KINDS) {
+    const answer = { body: text, client_message_id: crypto.randomUUID(), audience: 'customer' };
+    await need('POST', path, { body: answer });
+    await page.locator('iframe[title="New answer"]').waitFor();
+    const bubble = page.frames().find((one) => one.url().startsWith(`${app.baseUrl}/widget/bubble?`))!;
+    await watch.look(bubble, [previewOf({ kind: 'user', body: text })]);
+  }
   await watch.look(page, []);
   await page.close();
   nothingRan(t);
@@ -166,7 +177,7 @@ async function attack(page: Page, frame: Frame): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve));
     }
     const [host] = [...document.querySelectorAll('div')].filter(({ shadowRoot }) => shadowRoot !== null);
-    const { contentWindow } = host.shadowRoot.querySelector('iframe');
+    const { contentWindow } = host.shadowRoot.querySelector('iframe[title="Chat"]');
     for (const text of texts) {
       contentWindow.postMessage(text, '*');
       contentWindow.postMessage({ parley: text, lang: text, isKnown: text }, '*');

@@ -116,14 +116,21 @@ export class ConversationParts {
   }
 
   /** Counts a sent message, unless it was counted when the conversation was read. */
-  arrived({ sent_at, created_at, author_id, sender }: Message): void {
+  arrived({ kind, sent_at, created_at, author_id, sender }: Message): void {
     const at = sent_at ?? created_at;
     const isOwn = this.#isOwn(author_id ?? sender?.id);
     this.#patch((known) => {
       if (at <= (known.last_message_at ?? '')) return known;
       // Readers who are no members have nothing unread.
       const isRead = isOwn || known.last_read_sequence === null;
-      return { ...known, last_message_at: at, unread: known.unread + (isRead ? 0 : 1) };
+      // A message of another author ends the caller's snooze.
+      const isAwake = !isOwn && kind !== 'system_event' && known.snoozed === true;
+      return {
+        ...known,
+        last_message_at: at,
+        unread: known.unread + (isRead ? 0 : 1),
+        ...(isAwake && { snoozed: false, snoozed_until: null }),
+      };
     });
   }
 

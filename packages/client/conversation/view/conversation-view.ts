@@ -129,6 +129,9 @@ export class ConversationView implements ViewCore, TimelinePart<ConversationSnap
     this.#releases = [
       () => subscription.unsubscribe(),
       () => this.#gaps.close(),
+      host.onTouched((touched, isRead) => {
+        if (touched === id && !isRead) this.#parts.conversation.reload();
+      }),
       host.actors.onLearned((actorId) => this.#learned(actorId)),
       host.onState((state) => {
         if (state === 'connecting' || state === 'offline') this.activity.doubt();

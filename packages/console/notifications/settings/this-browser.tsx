@@ -42,7 +42,7 @@ export function ThisBrowser() {
           onChange={(event) => turn(event.currentTarget.checked)}
         />
         <span>
-          Show notifications while the console is closed
+          Show notifications of the desktop while I do not look at the console
           {push !== null && <small>{SAID[push]}</small>}
         </span>
       </label>

@@ -65,8 +65,10 @@ export class SchemaComponents {
   convert(schema: SchemaObject): SchemaObject {
     const { [SINCE]: since, [MEMBERS_SINCE]: members, [NULL_BEFORE]: rule, ...known } = schema;
     const { [ID_OF]: kinds, ...id } = schema;
-    if (since !== undefined)
-      return { ...this.convert(withSentence(known, `Since version \`${since}\`.`)), [SINCE]: since };
+    if (since !== undefined) {
+      const { [SINCE]: _, ...rest } = schema;
+      return { ...this.convert(withSentence(rest, `Since version \`${since}\`.`)), [SINCE]: since };
+    }
     if (rule !== undefined) return { ...this.convert(withNullBefore(known, rule)), [NULL_BEFORE]: rule };
     if (members !== undefined) return { ...withMembersSince(known, members), [MEMBERS_SINCE]: members };
     if (kinds !== undefined) return { ...this.convert(withSentence(id, ALSO_EXTERNAL)), [ID_OF]: kinds };

@@ -111,10 +111,10 @@ const LOCK = statement<[accountId: string, id: string], GroupRow>('lock-group')`
 
 /**
  * Update Group (docs/contract.md#groups), except its avatar. Conversations that were started from
- * the group keep their members. Returns the locked group in its previous state. Throws ApiError
- * `resource_not_found` (param id or `members[i]`), `validation_failed` (`members[i]`),
- * `resource_exists` (param name or external_id) or `resource_conflict` (a new name for the
- * persona).
+ * the group keep their members; its cases follow (core/conversations/cases/follow-team.ts). Returns
+ * the locked group in its previous state. Throws ApiError `resource_not_found` (param id or
+ * `members[i]`), `validation_failed` (`members[i]`), `resource_exists` (param name or external_id)
+ * or `resource_conflict` (a new name for the persona).
  */
 export async function changeGroup(
   tx: Tx,
@@ -128,6 +128,8 @@ export async function changeGroup(
   if (hasNewName) requireNoPersona(group, 'keeps its name');
   if (members !== undefined) {
     await writeMembers(tx, id, await readMemberIds(tx, principal.accountId, members));
+    // Nodes cache who is notified in cases that are assigned to the group.
+    await enqueueRightsChanged(tx, [group.actor_id]);
   }
   const fields = [
     ...(hasNewName ? ['name'] : []),

@@ -87,7 +87,7 @@ const READ_KNOWN_ACTORS = statement<
  * (edge/gateway/presence/presence-record.ts). An open socket outranks a closed one, whatever its
  * status; then online outranks away.
  */
-function presenceOf(actorId: string): string {
+export function presenceOf(actorId: string): string {
   return `coalesce((
       SELECT e.status FROM presences e JOIN presence_nodes o ON o.id = e.node_id AND o.until > clock_timestamp()
       WHERE e.actor_id = ${actorId} AND (e.until IS NULL OR e.until > clock_timestamp())

@@ -4,7 +4,9 @@ import type { Principal } from '../../../api/access/principal.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { lockWritingCustomer } from '../../resources/actor.ts';
+import { type RosterEntry, withOwner } from '../participants/roster.ts';
 import { type CreatedConversation, createConversation } from '../rows/conversation-store.ts';
+import { readTeam } from './team.ts';
 
 /** A customer with this many open cases cannot open another. */
 const MAX_OPEN_CASES = 5;
@@ -33,18 +35,19 @@ export function checkOfCustomer({ actor, credential }: Principal, body: CreateCo
 }
 
 /**
- * Creates the case of a customer. Throws `limit_exceeded` with the quota, `resource_not_found`
- * (param widget_id), `insufficient_permissions` if the team has blocked the customer, or
- * `invalid_credentials` if the customer has been deactivated or claimed meanwhile.
+ * Creates the case of a customer, with the team that answers there. Throws `limit_exceeded` with
+ * the quota, `resource_not_found` (param widget_id), `insufficient_permissions` if the team has
+ * blocked the customer, or `invalid_credentials` if the customer has been deactivated or claimed
+ * meanwhile.
  */
 export async function createCase(
   tx: Tx,
   { accountId, actor, credential }: Principal,
   { title, widget_id }: { readonly title?: string | undefined; readonly widget_id?: string | undefined },
 ): Promise<CreatedConversation> {
-  if (widget_id !== undefined && (await tx.query(FIND_WIDGET, accountId, widget_id)).length === 0) {
-    throw notFound('widget', 'widget_id');
-  }
+  const widgetId = widget_id ?? credential.widgetId ?? null;
+  const [widget] = widgetId === null ? [] : await tx.query(FIND_WIDGET, accountId, widgetId);
+  if (widget_id !== undefined && widget === undefined) throw notFound('widget', 'widget_id');
   // Two requests cannot both take the last place.
   await lockWritingCustomer(tx, actor.id);
   const [{ used }] = (await tx.query(COUNT_OPEN, actor.id)) as [{ used: number }];
@@ -53,20 +56,25 @@ export async function createCase(
     const message = `A customer can have ${MAX_OPEN_CASES} open cases. Write in one of them.`;
     throw new ApiError('limit_exceeded', message, { quota });
   }
+  const team = await readTeam(tx, accountId, widget?.group_id ?? null);
+  const customer: RosterEntry = { type: 'customer', actorId: actor.id };
   return createConversation(tx, {
     accountId,
     type: 'group',
     audience: 'customer',
     title: title ?? null,
-    widgetId: widget_id ?? credential.widgetId ?? null,
-    participants: [{ type: 'customer', actorId: actor.id }],
+    widgetId,
+    teamGroupId: team.groupId,
+    participants: withOwner([customer, ...team.entries]),
   });
 }
 
 const FIELDS: ReadonlySet<string> = new Set(['type', 'audience', 'title', 'participants', 'widget_id']);
 
-const FIND_WIDGET = statement<[accountId: string, id: string]>('find-widget-of-case')`
-    SELECT FROM widgets WHERE account_id = $1 AND id = $2`;
+const FIND_WIDGET = statement<[accountId: string, id: string], { group_id: string | null }>(
+  'find-widget-of-case',
+)`
+    SELECT group_id FROM widgets WHERE account_id = $1 AND id = $2`;
 
 const COUNT_OPEN = statement<[actorId: string], { used: number }>('count-open-cases-of-customer')`
     SELECT count(*) AS used FROM participants p JOIN conversations c ON c.id = p.conversation_id

@@ -6,16 +6,15 @@ import { type MailboxRow, readMailboxOf } from '../../resources/mailbox.ts';
 import type { RosterEntry } from '../participants/roster.ts';
 
 /**
- * Returns the assignee of a case created with `inbox_id`, or undefined if there is none. `listed`
- * are the participants of the body, in its order. Throws ApiError unless the inbox exists and mail
- * can reach every customer.
+ * Returns the inbox of a case created with `inbox_id`. `listed` are the participants of the body,
+ * in its order. Throws ApiError unless the inbox exists and mail can reach every customer.
  */
-export async function assigneeOfBridge(
+export async function readBridge(
   tx: Tx,
   accountId: string,
   mailboxId: string,
   listed: readonly RosterEntry[],
-): Promise<MailboxAssignee | undefined> {
+): Promise<MailboxRow> {
   const inbox = await readMailboxOf(tx, accountId, mailboxId);
   if (inbox === undefined) throw notFound('inbox', 'inbox_id');
   const customers = listed.filter(({ type }) => type === 'customer').map(({ actorId }) => actorId);
@@ -24,7 +23,7 @@ export async function assigneeOfBridge(
   if (index >= 0) {
     throw invalid(`participants[${index}]`, 'The customer has no email address, so no mail can reach it.');
   }
-  return assigneeOfMailbox(tx, inbox);
+  return inbox;
 }
 
 type MailboxAssignee = { readonly id: string; readonly type: 'user' | 'group' };

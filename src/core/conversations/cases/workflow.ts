@@ -13,22 +13,25 @@ import { enqueueSystemEvent } from '../outbox-topics.ts';
  * Moves a case to another `workflow_status` (docs/contract.md#workflow), with its event, its audit
  * and, if it is resolved or reopened, a system message. The caller has locked the row with FOR
  * UPDATE; the status is read again, so consecutive moves need only the row. `by` is the actor that
- * caused the move. For `drafts_decided` the decided draft is written before. No-op for other
- * conversations. Throws ApiError `resource_conflict` (param workflow_status) if the table has no
- * such move.
+ * caused the move. For `drafts_decided` the decided draft is written before. `begunAt` is the
+ * moment of a message of the customer, which may have begun a wait: that is a change too. No-op for
+ * other conversations. Throws ApiError `resource_conflict` (param workflow_status) if the table has
+ * no such move.
  */
 export async function moveWorkflow(
   tx: Tx,
   { id, account_id: accountId, audience }: Pick<ConversationRow, 'id' | 'account_id' | 'audience'>,
   move: WorkflowMove,
   by: string | null,
+  begunAt: string | null = null,
 ): Promise<void> {
   if (audience !== 'customer') return;
   const before = await readState(tx, id);
   const next = await decide(tx, id, before, move);
-  if (next.shown === before.shown && next.behind === before.behind) return;
+  const isSame = next.shown === before.shown && next.behind === before.behind;
+  const isVisible = next.shown !== before.shown || (begunAt !== null && before.waitingSince === begunAt);
+  if (isSame && !isVisible) return;
 
-  const isVisible = next.shown !== before.shown;
   await tx.kysely
     .updateTable('conversations')
     // A change that no resource shows does not change the time of the row.
@@ -51,8 +54,9 @@ export async function moveWorkflow(
     account_id: accountId,
     conversation_id: id,
     visibility: 'system',
-    // The customer reads this message, so it contains no name.
+    // The customer reads the text, so it contains no name.
     body: to === 'resolved' ? 'The conversation was resolved.' : 'The conversation was reopened.',
+    event: { type: to === 'resolved' ? 'resolved' : 'reopened', by },
   });
 }
 
@@ -62,6 +66,10 @@ const BY_HAND: ReadonlySet<WorkflowMove> = new Set(Object.values(MOVES_BY_HAND))
 interface WorkflowState {
   readonly shown: WorkflowStatus;
   readonly behind: WorkflowStatus | null;
+}
+
+interface StoredState extends WorkflowState {
+  readonly waitingSince: string | null;
 }
 
 async function decide(
@@ -95,12 +103,13 @@ async function hasOpenDraft(tx: Tx, conversationId: string): Promise<boolean> {
 const FIND_OPEN_DRAFT = statement<[conversationId: string]>('find-open-draft')`
     SELECT FROM messages WHERE conversation_id = $1 AND status = 'draft' LIMIT 1`;
 
-async function readState(tx: Tx, id: string): Promise<WorkflowState> {
+async function readState(tx: Tx, id: string): Promise<StoredState> {
   const row = await tx.kysely
     .selectFrom('conversations')
-    .select(['workflow_status', 'lane_behind'])
+    .select(['workflow_status', 'lane_behind', 'waiting_since'])
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
   const shown = row.workflow_status ?? 'new';
-  return { shown, behind: shown === 'needs_approval' ? (row.lane_behind ?? 'open') : null };
+  const behind = shown === 'needs_approval' ? (row.lane_behind ?? 'open') : null;
+  return { shown, behind, waitingSince: row.waiting_since };
 }

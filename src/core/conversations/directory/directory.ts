@@ -39,6 +39,10 @@ export interface ConversationFacts {
   readonly mailboxId: string | null;
   /** The widget that the case was opened through; null without one, or if it was removed. */
   readonly widgetId: string | null;
+  /** The actor id of a user or a group. */
+  readonly assigneeId: string | null;
+  /** Whether answers that its customer does not read are mailed, from the inbox of the widget. */
+  readonly mailsAnswers: boolean;
   /**
    * The least version of the roster in Postgres that `members` and `agents` reflect. A send
    * compares it with the version at its commit (docs/architecture.md#recipients).
@@ -54,6 +58,11 @@ export interface Member {
   readonly role: Participant['role'];
   /** The end of the member's mute, in milliseconds since 1970; 0 if it is not muted. */
   readonly mutedUntilMs: number;
+  /**
+   * Whether messages that do not mention the member notify it, if it has not muted them. Who takes
+   * part by a group alone leaves them to the assignee (DECISIONS.md#who-is-notified-in-a-case).
+   */
+  readonly isNotified: boolean;
   /** Whether the actor cannot act until it is activated again. */
   readonly deactivated: boolean;
   /** Whether the team has blocked this customer. */
@@ -123,6 +132,7 @@ function subjectsOf(facts: Found, id: string): string[] {
   if (facts?.mailboxId) subjects.push(facts.mailboxId);
   if (facts?.widgetId) subjects.push(facts.widgetId);
   if (facts?.persona) subjects.push(facts.persona.id);
+  if (facts?.assigneeId) subjects.push(facts.assigneeId);
   return subjects;
 }
 
@@ -138,9 +148,16 @@ type DirectoryRow = Pick<
   | 'is_blocked'
   | 'inbox_id'
   | 'widget_id'
+  | 'assignee_id'
   | 'roster_version'
   | 'purged_through'
-> & { persona: ActorFields | null };
+> & {
+  persona: ActorFields | null;
+  mails_answers: boolean;
+  /** The group that is the assignee of a case with a team, and its members. */
+  assigned_group_id: string | null;
+  assigned_members: string[] | null;
+};
 
 interface MemberRow
   extends ActorFields,
@@ -150,6 +167,7 @@ interface MemberRow
       | 'notifications'
       | 'muted_until'
       | 'membership'
+      | 'via_group_id'
       | 'agent_trigger_policy'
       | 'agent_trigger_keywords'
     > {
@@ -175,6 +193,13 @@ export async function loadFacts(reader: Querier, ids: readonly string[]): Promis
 }
 
 function toFacts(row: DirectoryRow, members: readonly MemberRow[]): ConversationFacts {
+  const assigned = new Set([row.assignee_id, ...(row.assigned_members ?? [])]);
+  // Admins that stand in for the members of a group are assigned with it.
+  const isAssigned = ({ id, via_group_id: via }: MemberRow) =>
+    assigned.has(id) || (via !== null && via === row.assigned_group_id);
+  const isLeftToAssignee = members.some((member) => !member.deactivated && isAssigned(member));
+  const isNotified = (member: MemberRow) =>
+    member.via_group_id === null || !isLeftToAssignee || isAssigned(member);
   return {
     id: row.id,
     accountId: row.account_id,
@@ -184,18 +209,20 @@ function toFacts(row: DirectoryRow, members: readonly MemberRow[]): Conversation
     title: row.title,
     isBlocked: row.is_blocked,
     deletedAt: row.deleted_at,
-    members: new Map(members.map((member) => [member.id, toMember(member)])),
+    members: new Map(members.map((member) => [member.id, toMember(member, isNotified(member))])),
     hasHidden: members.some(({ membership }) => membership === 'hidden'),
     agents: members.flatMap(toAgents),
     persona: row.persona && presentActor(row.persona),
     mailboxId: row.inbox_id,
     widgetId: row.widget_id,
+    assigneeId: row.assignee_id,
+    mailsAnswers: row.mails_answers,
     rosterVersion: row.roster_version,
     purgedThrough: row.purged_through,
   };
 }
 
-function toMember(row: MemberRow): Member {
+function toMember(row: MemberRow, isNotified: boolean): Member {
   const { notifications, muted_until: until } = row;
   const muteEndsMs = until === null ? Infinity : Date.parse(until);
   return {
@@ -203,6 +230,7 @@ function toMember(row: MemberRow): Member {
     type: row.participant_type,
     role: row.role,
     mutedUntilMs: notifications === 'muted' ? muteEndsMs : 0,
+    isNotified,
     deactivated: row.deactivated,
     blocked: row.blocked,
     actor: presentActor(row),
@@ -219,17 +247,23 @@ const READ_CONVERSATIONS = statement<[ids: readonly string[], personaName: strin
   'read-conversation-facts',
 )`
     SELECT c.id, c.account_id, c.type, c.audience, c.status, c.title, c.deleted_at, c.is_blocked, c.roster_version, c.purged_through,
-      i.id AS inbox_id, w.id AS widget_id,
+      c.assignee_id, i.id AS inbox_id, w.id AS widget_id, assigned.id AS assigned_group_id,
+      (SELECT array_agg(m.actor_id) FROM group_members m WHERE m.group_id = assigned.id) AS assigned_members,
+      c.inbox_id IS NULL AND w.inbox_id IS NOT NULL AS mails_answers,
       CASE WHEN c.audience = 'customer' THEN (
         SELECT ${ACTOR_JSON} FROM messaging_groups g JOIN actors a ON a.id = g.actor_id
         WHERE g.id = ${personaGroup('$2')}
       ) END AS persona
     FROM conversations c ${ORIGIN_OF_CASE}
+      LEFT JOIN LATERAL (
+        SELECT g.id FROM messaging_groups g
+        WHERE c.team_group_id IS NOT NULL AND g.account_id = c.account_id AND g.actor_id = c.assignee_id OFFSET 0
+      ) assigned ON true
     WHERE c.id = ANY($1)`;
 
 const READ_MEMBERS = statement<[conversationIds: readonly string[]], MemberRow>('read-conversation-members')`
     SELECT p.conversation_id, p.id AS participant_id, p.type AS participant_type, p.role, p.notifications,
-      p.muted_until, p.membership, a.deactivated_at IS NOT NULL AS deactivated,
+      p.muted_until, p.membership, p.via_group_id, a.deactivated_at IS NOT NULL AS deactivated,
       a.customer AND ${isBlockedByTeam('a.id')} AS blocked, p.agent_trigger_policy, p.agent_trigger_keywords,
       a.id, a.type, a.name, a.handle, a.avatar_url, d.id AS agent_id, d.slug AS agent_slug
     FROM participants p JOIN actors a ON a.id = p.actor_id

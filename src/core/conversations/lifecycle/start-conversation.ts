@@ -16,7 +16,8 @@ import { enqueueChanged } from '../../events/changes.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
 import { isPairBlocked, lockPair } from '../blocks/blocks.ts';
 import { checkOfCustomer, createCase } from '../cases/customer-case.ts';
-import { assigneeOfBridge } from '../cases/mailbox-assignee.ts';
+import { assigneeOfMailbox, readBridge } from '../cases/mailbox-assignee.ts';
+import { readTeam } from '../cases/team.ts';
 import { directBlocked } from '../directory/access.ts';
 import { enqueueAdded, enqueueCreated } from '../outbox-topics.ts';
 import { setHidden } from '../participants/own-state.ts';
@@ -27,6 +28,8 @@ import {
   type RosterEntry,
   readGroupRoster,
   readRoster,
+  uniqueActors,
+  withOwner,
 } from '../participants/roster.ts';
 import {
   type CreatedConversation,
@@ -207,9 +210,15 @@ async function groupInput(tx: Tx, principal: Principal, body: GroupBody): Promis
   if (groupId !== null && !(await hasGroup(tx, accountId, groupId))) throw notFound('group', 'group_id');
   const listed = await readRoster(tx, { accountId, audience }, body.participants ?? [], prefixOf);
   const copied = groupId === null ? [] : await readGroupRoster(tx, groupId);
-  const assignee = mailboxId === null ? undefined : await assigneeOfBridge(tx, accountId, mailboxId, listed);
+  const inbox = mailboxId === null ? undefined : await readBridge(tx, accountId, mailboxId, listed);
+  const assignee = inbox && (await assigneeOfMailbox(tx, inbox));
   // A user that is assigned takes part, since it could not read the case otherwise.
   const assigned = assignee?.type === 'user' ? [{ type: assignee.type, actorId: assignee.id }] : [];
+  const named = withCreator(principal, uniqueActors([...listed, ...copied, ...assigned]));
+  // Whoever names people opens a case for them, unless it is one of an inbox.
+  const hasTeam =
+    audience === 'customer' && (inbox !== undefined || !named.some(({ type }) => type === 'user'));
+  const team = hasTeam ? await readTeam(tx, accountId, inbox?.group_id ?? null) : undefined;
   return {
     accountId,
     type: 'group',
@@ -217,8 +226,9 @@ async function groupInput(tx: Tx, principal: Principal, body: GroupBody): Promis
     title: body.title ?? null,
     groupId,
     mailboxId,
+    teamGroupId: team?.groupId ?? null,
     assigneeId: assignee?.id ?? null,
-    participants: withOwner(withCreator(principal, uniqueActors([...listed, ...copied, ...assigned]))),
+    participants: withOwner(uniqueActors([...named, ...(team?.entries ?? [])])),
   };
 }
 
@@ -286,21 +296,6 @@ function withCreator({ actor }: Principal, entries: readonly RosterEntry[]): Ros
   const listed = entries.find(({ actorId }) => actorId === actor.id);
   const creator: RosterEntry = { ...listed, type: actor.type, actorId: actor.id, role: 'owner' };
   return [creator, ...entries.filter((entry) => entry !== listed)];
-}
-
-/**
- * Makes the first user without a stated role the owner if none is named
- * (DECISIONS.md#owner-of-a-group-that-an-api-key-begins).
- */
-function withOwner(entries: readonly RosterEntry[]): RosterEntry[] {
-  if (entries.some(({ role }) => role === 'owner')) return [...entries];
-  const owner = entries.find(({ type, role }) => type === 'user' && role === undefined);
-  return entries.map((entry) => (entry === owner ? { ...entry, role: 'owner' } : entry));
-}
-
-/** Keeps the first entry of each actor: the body's settings override those of a roster. */
-function uniqueActors(entries: readonly RosterEntry[]): RosterEntry[] {
-  return [...Map.groupBy(entries, ({ actorId }) => actorId).values()].map(([first]) => first!);
 }
 
 /**

@@ -20,6 +20,7 @@ import { findAssignable } from '../cases/assignable.ts';
 import { moveWorkflow } from '../cases/workflow.ts';
 import { conversationGone, isOwner, requireManager, requireWriter } from '../directory/access.ts';
 import { CONVERSATION_ASSIGNED, enqueueAct } from '../outbox-topics.ts';
+import { enterAssigned } from '../participants/participants.ts';
 import { type ConversationChange, readConversation, writeConversation } from '../rows/conversation-store.ts';
 import {
   type LockedConversation,
@@ -73,6 +74,8 @@ export async function setLegalHold(
 
 interface FieldChange {
   readonly set: ConversationChange;
+  /** The user to whom a case is assigned, who takes part in it from then on. */
+  readonly enters?: string | undefined;
   readonly action: AuditAction;
   readonly details: Readonly<Record<string, unknown>>;
   /** The text of the system message after the actor's name. */
@@ -104,6 +107,7 @@ async function changesOf(
     if (to !== conversation.assignee_id) {
       changes.push({
         set: { assignee_id: to },
+        enters: assignee?.type === 'user' && conversation.audience === 'customer' ? assignee.id : undefined,
         action: 'conversation.assigned',
         details: { from: conversation.assignee_id, to },
         says:
@@ -150,9 +154,10 @@ async function changesOf(
 async function write(
   tx: Tx,
   principal: Principal,
-  { id }: ConversationRow,
+  conversation: ConversationRow,
   changes: readonly FieldChange[],
 ): Promise<void> {
+  const { id } = conversation;
   const { accountId, actor } = principal;
   const at = await writeConversation(tx, id, Object.assign({}, ...changes.map(({ set }) => set)));
   if (at !== null && changes.some(({ set }) => 'assignee_id' in set)) {
@@ -160,8 +165,10 @@ async function write(
   }
   await enqueueChanged(tx, [{ event: 'conversation.updated', id, stream: id, by: actor.id }]);
   // These fields are cached in core/conversations/directory/directory.ts.
-  if (changes.some(({ set }) => 'title' in set || 'status' in set)) await enqueueRightsChanged(tx, [id]);
-  for (const { action, details, says } of changes) {
+  if (changes.some(({ set }) => 'title' in set || 'status' in set || 'assignee_id' in set))
+    await enqueueRightsChanged(tx, [id]);
+  for (const { action, details, says, enters } of changes) {
+    if (enters !== undefined) await enterAssigned(tx, principal, conversation, enters);
     await audit(tx, { accountId, conversationId: id, actorId: actor.id, action, details });
     if (says !== undefined) await enqueueAct(tx, principal, id, says);
   }

@@ -47,8 +47,8 @@ export async function joinConversation(
 }
 
 /**
- * Adds the participants of `inputs` that are not members yet; members stay as they are. `prefixOf`
- * makes the params of errors. Throws ApiError as `joinConversation` does.
+ * Adds the participants of `inputs` that are not members by name yet; those stay as they are.
+ * `prefixOf` makes the params of errors. Throws ApiError as `joinConversation` does.
  */
 export async function joinMissing(
   tx: Tx,
@@ -60,7 +60,7 @@ export async function joinMissing(
   const { conversation, own } = await lockConversationAsMember(tx, principal, conversationId);
   const { account_id: accountId, audience } = conversation;
   const entries = await readRoster(tx, { accountId, audience }, inputs, prefixOf);
-  const members = await membersOf(tx, conversationId).execute();
+  const members = await membersOf(tx, conversationId).where('via_group_id', 'is', null).execute();
   const there = new Set(members.map(({ actor_id }) => actor_id));
   for (const entry of entries) {
     if (there.has(entry.actorId)) continue;
@@ -78,18 +78,50 @@ async function admit(
   conversation: ConversationRow,
   entry: RosterEntry,
 ): Promise<ParticipantRow> {
-  const participant = await join(tx, conversation, entry);
+  const participant = await enter(tx, principal, conversation, entry);
+  const { actorId } = entry;
+  await enqueueAdded(tx, participant, principal.actor.id);
+  const sentence = actorId === principal.actor.id ? 'joined' : `added ${await nameOf(tx, actorId)}`;
+  await enqueueAct(tx, principal, conversation.id, sentence);
+  return participant;
+}
+
+/**
+ * Makes the assignee of a case its participant, unless it is: an admin can be assigned from
+ * outside, and would not be notified of what the customer writes. The assignment itself is
+ * announced.
+ */
+export async function enterAssigned(
+  tx: Tx,
+  principal: Principal,
+  conversation: ConversationRow,
+  actorId: string,
+): Promise<void> {
+  const member = await membersOf(tx, conversation.id).where('actor_id', '=', actorId).executeTakeFirst();
+  if (member === undefined) await enter(tx, principal, conversation, { type: 'user', actorId });
+}
+
+/** Makes a checked actor a participant, with the events and the audit of that. */
+async function enter(
+  tx: Tx,
+  principal: Principal,
+  conversation: ConversationRow,
+  entry: RosterEntry,
+): Promise<ParticipantRow> {
+  const { participant, isNew } = await join(tx, conversation, entry);
   const { id } = conversation;
   const { actorId } = entry;
   await enqueueRightsChanged(tx, [id]);
-  await enqueueChanged(tx, [
-    { event: 'participant.added', id: participant.id, stream: id },
-    { event: 'conversation.added', id, stream: actorId },
-  ]);
-  await enqueueAdded(tx, participant, principal.actor.id);
+  await enqueueChanged(
+    tx,
+    isNew
+      ? [
+          { event: 'participant.added', id: participant.id, stream: id },
+          { event: 'conversation.added', id, stream: actorId },
+        ]
+      : [{ event: 'participant.updated', id: participant.id, stream: id }],
+  );
   await auditParticipant(tx, principal, participant, 'participant.added', { role: participant.role });
-  const sentence = actorId === principal.actor.id ? 'joined' : `added ${await nameOf(tx, actorId)}`;
-  await enqueueAct(tx, principal, id, sentence);
   return participant;
 }
 
@@ -190,7 +222,8 @@ export async function leaveConversation(
   await requireAnotherOwner(tx, conversation, participant);
   const move = isOwn ? 'leave' : 'remove';
   const membership = transition(MEMBERSHIP_MOVES, move, participant.membership);
-  const gone = await writeParticipant(tx, participantId, { membership });
+  // Who leaves otherwise than by the group does not come back with it.
+  const gone = await writeParticipant(tx, participantId, { membership, via_group_id: null });
 
   await enqueueRightsChanged(tx, [conversationId]);
   await enqueueChanged(tx, [
@@ -242,30 +275,45 @@ function findMember(tx: Tx, conversationId: string, participantId: string): Prom
     .executeTakeFirstOrThrow(() => notFound('participant', 'participant_id'));
 }
 
-/** Inserts a row, or reactivates the former one with the new settings. */
-async function join(tx: Tx, conversation: ConversationRow, entry: RosterEntry): Promise<ParticipantRow> {
+/**
+ * Inserts a row, or reactivates the former one with the new settings. A member that takes part by a
+ * group is added by name, and keeps its role if none is stated. `isNew` is whether it was no
+ * member.
+ */
+async function join(
+  tx: Tx,
+  conversation: ConversationRow,
+  entry: RosterEntry,
+): Promise<{ readonly participant: ParticipantRow; readonly isNew: boolean }> {
   const before = await tx.kysely
     .selectFrom('participants')
-    .select(['id', 'membership'])
+    .select(['id', 'membership', 'role', 'via_group_id'])
     .where('conversation_id', '=', conversation.id)
     .where('actor_id', '=', entry.actorId)
     .executeTakeFirst();
-  if (before === undefined) return addParticipant(tx, conversation, entry);
-  if (isMember(before)) {
+  if (before === undefined) {
+    return { participant: await addParticipant(tx, conversation, entry), isNew: true };
+  }
+  const isNew = !isMember(before);
+  if (!isNew && before.via_group_id === null) {
     throw new ApiError(
       'resource_exists',
       'This actor is already a participant. Change its participant instead.',
       { param: 'actor_id' },
     );
   }
-  return writeParticipant(tx, before.id, {
-    membership: transition(MEMBERSHIP_MOVES, 'join', before.membership),
-    snoozed_until: null,
-    role: entry.role ?? 'member',
+  const participant = await writeParticipant(tx, before.id, {
+    ...(isNew && {
+      membership: transition(MEMBERSHIP_MOVES, 'join', before.membership),
+      snoozed_until: null,
+    }),
+    role: entry.role ?? (isNew ? 'member' : before.role),
     agent_trigger_policy: entry.triggerPolicy ?? null,
     agent_trigger_keywords: [...(entry.triggerKeywords ?? [])],
     metadata: storedMetadata(entry.metadata),
+    via_group_id: null,
   });
+  return { participant, isNew };
 }
 
 /** Returns the change: absent fields stay, and keywords go with a policy that uses them. */

@@ -72,6 +72,21 @@ const READ_GROUP_MEMBERS = statement<[groupId: string], { id: string; type: 'use
     ORDER BY m.position`;
 
 /**
+ * Makes the first user without a stated role the owner if none is named
+ * (DECISIONS.md#owner-of-a-group-that-an-api-key-begins).
+ */
+export function withOwner(entries: readonly RosterEntry[]): RosterEntry[] {
+  if (entries.some(({ role }) => role === 'owner')) return [...entries];
+  const owner = entries.find(({ type, role }) => type === 'user' && role === undefined);
+  return entries.map((entry) => (entry === owner ? { ...entry, role: 'owner' } : entry));
+}
+
+/** Keeps the first entry of each actor: the settings of a body override those of a roster. */
+export function uniqueActors(entries: readonly RosterEntry[]): RosterEntry[] {
+  return [...Map.groupBy(entries, ({ actorId }) => actorId).values()].map(([first]) => first!);
+}
+
+/**
  * Checks an agent's trigger (docs/contract.md#participants): keywords belong to the policy
  * `keyword`, which requires them, and to `mention`. Throws `missing_field` or `validation_failed`.
  */

@@ -13,7 +13,7 @@ import type { ConversationRow } from '../../resources/conversation.ts';
 import { storedMetadata } from '../../resources/metadata.ts';
 import { MEMBER, type ParticipantRow } from '../../resources/participant.ts';
 import { conversationGone } from '../directory/access.ts';
-import { addParticipant, type NewParticipant } from './participant-store.ts';
+import { addParticipants, type NewParticipant } from './participant-store.ts';
 
 export interface NewConversation {
   readonly accountId: string;
@@ -26,6 +26,8 @@ export interface NewConversation {
   readonly mailboxId?: string | null;
   /** The widget through which the customer opens a case. */
   readonly widgetId?: string | null;
+  /** The group whose members take part in the case while they are in it. */
+  readonly teamGroupId?: string | null;
   /** A user that can read the conversation, or a group. */
   readonly assigneeId?: string | null;
   readonly topic?: { readonly type: 'account' | 'actor' | 'entity'; readonly id: string } | null;
@@ -76,6 +78,7 @@ export async function createUnlessThere(
       group_id: input.groupId ?? null,
       inbox_id: input.mailboxId ?? null,
       widget_id: input.widgetId ?? null,
+      team_group_id: input.teamGroupId ?? null,
       assignee_id: input.assigneeId ?? null,
       assigned_at: input.assigneeId ? sql<string>`clock_timestamp()` : null,
       topic_type: input.topic?.type ?? null,
@@ -93,11 +96,7 @@ export async function createUnlessThere(
   if (inbox_id !== null) {
     await tx.kysely.insertInto('mail_threads').values({ conversation_id, account_id }).execute();
   }
-  const participants = [];
-  for (const participant of input.participants) {
-    participants.push(await addParticipant(tx, created, participant));
-  }
-  return { conversation: created, participants };
+  return { conversation: created, participants: await addParticipants(tx, created, input.participants) };
 }
 
 /** Throws if there is no such conversation. */

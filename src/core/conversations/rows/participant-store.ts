@@ -29,16 +29,31 @@ export interface NewParticipant {
   readonly triggerPolicy?: NonNullable<Participant['agent_trigger_policy']>;
   readonly triggerKeywords?: readonly string[];
   readonly metadata?: Metadata;
+  /** The group by which it takes part; absent for a participant that is added by name. */
+  readonly viaGroupId?: string;
 }
 
-export function addParticipant(
+export async function addParticipant(
   tx: Tx,
   conversation: Pick<ConversationRow, 'id' | 'account_id'>,
-  { type, actorId, role, triggerPolicy, triggerKeywords, metadata }: NewParticipant,
+  entry: NewParticipant,
 ): Promise<ParticipantRow> {
-  return tx.kysely
-    .insertInto('participants')
-    .values({
+  const [row] = await addParticipants(tx, conversation, [entry]);
+  return row!;
+}
+
+/** Adds participants in the given order, in one statement: a team may be a hundred people. */
+export async function addParticipants(
+  tx: Tx,
+  conversation: Pick<ConversationRow, 'id' | 'account_id'>,
+  entries: readonly NewParticipant[],
+): Promise<ParticipantRow[]> {
+  if (entries.length === 0) return [];
+  const values = entries.map((entry, index) => {
+    const { type, actorId, role, triggerPolicy, triggerKeywords, metadata, viaGroupId } = entry;
+    // Lists are in the order of this time.
+    const at = sql<string>`statement_timestamp() + ${index}::int * interval '1 microsecond'`;
+    return {
       id: newId('participant'),
       account_id: conversation.account_id,
       conversation_id: conversation.id,
@@ -48,9 +63,12 @@ export function addParticipant(
       agent_trigger_policy: type === 'agent' ? (triggerPolicy ?? 'mention') : null,
       agent_trigger_keywords: [...(triggerKeywords ?? [])],
       metadata: storedMetadata(metadata),
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow();
+      via_group_id: viaGroupId ?? null,
+      created_at: at,
+      updated_at: at,
+    };
+  });
+  return tx.kysely.insertInto('participants').values(values).returningAll().execute();
 }
 
 export type ParticipantChange = Omit<Updateable<Schema['participants']>, 'updated_at' | 'changed_in'>;

@@ -99,7 +99,11 @@ export function sendDraft<Followed>(
       requireFinished(current);
       requireActive(conversation);
       await require(tx, current);
-      return { status: 'draft' as const, entries: [{ id: draft.id, senderId: current.sender_id }] };
+      return {
+        status: 'draft' as const,
+        ...(move === 'approve' && { approvedBy: by }),
+        entries: [{ id: draft.id, senderId: current.sender_id }],
+      };
     },
     async (tx, [written]) => {
       const { row } = written!;

@@ -68,7 +68,7 @@ async function presentFiles(
 // Postgres look messages up one by one.
 const FILE_PAGES = keysetList<[conversationId: string, forCustomer: boolean], FileRow>({
   name: 'list-conversation-files',
-  columns: `t.id, t.message_id, t.position, t.kind, t.s3_key, t.filename, t.content_type, t.size_bytes, t.removed_at,
+  columns: `t.id, t.message_id, t.position, t.kind, t.s3_key, t.filename, t.content_type, t.size_bytes, t.removed_at, t.picture_metadata,
       m.sequence, m.sender_id, m.sent_at`,
   from: `attachments t CROSS JOIN LATERAL (
       SELECT sequence, sender_id, coalesce((outcome ->> 'at')::timestamptz, created_at) AS sent_at FROM messages

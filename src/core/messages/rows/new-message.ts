@@ -1,5 +1,6 @@
 import type { Entity } from '@parley/protocol/resources/actor.ts';
 import type { Attachment } from '@parley/protocol/resources/attachment.ts';
+import type { StatedEvent } from '@parley/protocol/resources/chat-message.ts';
 import type { Metadata } from '@parley/protocol/resources/metadata.ts';
 import type { Selectable } from 'kysely';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
@@ -47,6 +48,8 @@ export interface NewMessage extends Pick<MessageRow, keyof typeof NEW_COLUMNS> {
   readonly attachments: readonly NewAttachment[];
   /** Absent if there is none, so that it costs nothing. */
   readonly metadata?: Metadata | undefined;
+  /** Absent if there is none, likewise. */
+  readonly event?: StatedEvent | undefined;
 }
 
 export interface NewAttachment

@@ -1,13 +1,13 @@
 import type { SystemEvent } from '../../conversations/outbox-topics.ts';
+import { readOwnAct } from '../../conversations/participants/own-act.ts';
 import { TEXT_ALONE } from '../rows/new-message.ts';
 import type { WritePath } from '../timeline/write-path.ts';
 
+type Parts = Parameters<typeof readOwnAct>[0] & { readonly writePath: Pick<WritePath, 'append'> };
+
 /** Writes the message of an outbox row (SYSTEM_EVENT) once, however often it is called. */
-export async function appendSystemEvent(
-  writePath: Pick<WritePath, 'append'>,
-  event: SystemEvent,
-): Promise<void> {
-  await writePath.append({
+export async function appendSystemEvent(parts: Parts, { by, ...event }: SystemEvent): Promise<void> {
+  const { row } = await parts.writePath.append({
     message: {
       ...TEXT_ALONE,
       ...event,
@@ -18,4 +18,6 @@ export async function appendSystemEvent(
     sender: null,
     audience: event.visibility === 'system' ? 'customer' : 'internal',
   });
+  const actorId = by ?? event.event?.by ?? null;
+  if (actorId !== null) await readOwnAct(parts, row, actorId);
 }

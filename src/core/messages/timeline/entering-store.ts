@@ -9,6 +9,8 @@ import { isOpenNumber, type SequenceNumber } from './timeline-store.ts';
 /** Existing rows outside a timeline that enter it; there may be none. */
 export interface WaitingPlan {
   readonly status: 'draft' | 'scheduled';
+  /** The person that approved the draft, and needs no notification of it. */
+  readonly approvedBy?: string;
   /** In the order in which they enter. `senderId` is the sender that the message then shows. */
   readonly entries: readonly { readonly id: string; readonly senderId: string | null }[];
 }
@@ -21,11 +23,11 @@ export interface WaitingPlan {
 export function enterTimeline(
   tx: Tx,
   { conversationId, sequence }: SequenceNumber,
-  { status, entries }: WaitingPlan,
+  { status, approvedBy, entries }: WaitingPlan,
 ): Promise<(MessageRow & { outbox_id: number })[]> {
   const ids = entries.map(({ id }) => id);
   const senderIds = entries.map(({ senderId }) => senderId);
-  return tx.query(ENTER_TIMELINE, conversationId, sequence, status, ids, senderIds);
+  return tx.query(ENTER_TIMELINE, conversationId, sequence, status, ids, senderIds, approvedBy ?? null);
 }
 
 // The times are in the order of the numbers, like those of a flush of the write path.
@@ -36,6 +38,7 @@ const ENTER_TIMELINE = statement<
     status: string,
     ids: readonly string[],
     senderIds: readonly (string | null)[],
+    approvedBy: string | null,
   ],
   MessageRow & { outbox_id: number }
 >('enter-timeline')`
@@ -46,7 +49,8 @@ const ENTER_TIMELINE = statement<
       JOIN messages m ON m.id = e.id AND m.conversation_id = $1
     ), entered AS (
       UPDATE messages m SET sequence = e.sequence, status = 'sent', sender_id = e.sender_id,
-        outcome = '{"result": "sent", "reason": null}'::jsonb || ${reachedAt('e.at')},
+        outcome = '{"result": "sent", "reason": null}'::jsonb || ${reachedAt('e.at')}
+          || jsonb_strip_nulls(jsonb_build_object('approved_by', $6::text)),
         notified_at = e.at, ${setTouched('e.at')}
       FROM entering e
       WHERE m.id = e.id AND m.conversation_id = $1 AND m.status = $3 AND ${isOpenNumber('$1', '$2::bigint')}
@@ -54,7 +58,8 @@ const ENTER_TIMELINE = statement<
     ), event AS (
       INSERT INTO outbox (topic, payload)
       SELECT '${MESSAGES_SENT.name}', jsonb_build_object('messages',
-        jsonb_agg(jsonb_build_object('conversation_id', conversation_id, 'id', id) ORDER BY sequence))
+        jsonb_agg(jsonb_strip_nulls(jsonb_build_object('conversation_id', conversation_id, 'id', id, 'by', $6::text))
+          ORDER BY sequence))
       FROM entered HAVING count(*) > 0
       RETURNING id
     )

@@ -20,7 +20,14 @@ export async function followExternal(
   written: 'customer_wrote' | 'automatic_mail' = 'customer_wrote',
 ): Promise<void> {
   const move = by === null ? written : 'reply_sent';
-  await moveWorkflow(tx, { id: row.conversation_id, account_id: row.account_id, audience }, move, by);
+  const begunAt = by === null ? row.created_at : null;
+  await moveWorkflow(
+    tx,
+    { id: row.conversation_id, account_id: row.account_id, audience },
+    move,
+    by,
+    begunAt,
+  );
   if (by === null || row.channel !== 'email') return;
   await enqueue(tx, EMAIL_DUE, {
     message_id: row.id,

@@ -43,7 +43,8 @@ export async function insertMessages(
   messages: readonly NumberedMessage[],
 ): Promise<InsertedMessage[]> {
   const isPlain = messages.every(
-    ({ message }) => message.attachments.length === 0 && message.metadata === undefined,
+    ({ message: { attachments, metadata, event } }) =>
+      attachments.length === 0 && metadata === undefined && event === undefined,
   );
   const insert = isPlain ? INSERT_PLAIN : INSERT_WITH_MORE;
   const rows = await db.query(insert, encodeMessages(messages), encodePlans(messages));
@@ -96,7 +97,7 @@ function encodePlans(messages: readonly NumberedMessage[]): string {
 }
 
 const COLUMNS = { ...NEW_COLUMNS, sequence: 'bigint' };
-const ALL_COLUMNS = { ...COLUMNS, metadata: 'jsonb' };
+const ALL_COLUMNS = { ...COLUMNS, metadata: 'jsonb', event: 'jsonb' };
 
 /** Each message is followed by one row for each notification that was written with it. */
 interface InsertedRow {
@@ -127,10 +128,10 @@ function insertText(withMore: boolean): string {
       WHERE ${isOpenNumber('i.conversation_id', 'i.sequence', FLOOR)}
       ORDER BY i.conversation_id, i.author_id, i.client_message_id
       ON CONFLICT DO NOTHING
-      RETURNING id, account_id, conversation_id, body, sender_id, created_at AS at, NULL::xid8 AS changed_in,
+      RETURNING id, account_id, conversation_id, sender_id, created_at AS at, NULL::xid8 AS changed_in,
         (SELECT c.roster_version FROM conversations c WHERE c.id = messages.conversation_id) AS roster_version
     ), ${withMore ? INSERT_ATTACHMENTS : ''}
-    ${insertPlanned(`${plannedRows('$2')} JOIN inserted e ON e.id = p.id AND e.roster_version = p.roster_version`)},
+    ${insertPlanned(`${plannedRows('$2')} JOIN inserted e ON e.id = p.id AND e.roster_version = p.roster_version`, 'p.preview')},
     event AS (
       INSERT INTO outbox (topic, payload)
       SELECT '${MESSAGES_SENT.name}', jsonb_build_object('messages',
@@ -162,7 +163,7 @@ const INSERT_PLAIN = statement<[messages: Buffer, plans: string], InsertedRow>('
   insertText(false),
 );
 
-/** Serves flushes in which a message has attachments or metadata. */
+/** Serves flushes in which a message has attachments, metadata or an event. */
 const INSERT_WITH_MORE = statement<[messages: Buffer, plans: string], InsertedRow>(
   'insert-messages-with-more',
 )(insertText(true));

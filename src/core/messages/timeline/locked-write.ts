@@ -162,7 +162,7 @@ export class LockedWrites {
     const parts = await withParts(tx, this.#options.files, rows);
     return {
       outboxId: first.outbox_id,
-      messages: parts.map((message) => ({ ...message, audience, rosterVersion })),
+      messages: parts.map((message) => ({ ...message, audience, rosterVersion, by: plan.approvedBy })),
     };
   }
 

@@ -43,7 +43,11 @@ export async function readNotificationsOf(
 }
 
 async function insertTogether(db: Querier, due: readonly DueNotifications[]): Promise<NotificationRow[]> {
-  const plans = JSON.stringify(due.flatMap(({ row, plan }) => planRows(row.id, plan)));
+  const plans = JSON.stringify(
+    due.flatMap(({ row, plan }) =>
+      planRows(row.id, plan).map((planned) => ({ ...planned, edited_at: row.edited_at })),
+    ),
+  );
   const written = new Map((await db.query(INSERT_DUE, plans)).map((one) => [one.message_id, one]));
   const rows: NotificationRow[] = [];
   const again: string[] = [];
@@ -54,7 +58,8 @@ async function insertTogether(db: Querier, due: readonly DueNotifications[]): Pr
       continue;
     }
     const ids = { recipientIds: of.recipient_ids, notificationIds: of.notification_ids };
-    rows.push(...asNotifications({ ...row, body: of.preview }, plan, ids, of.notified_at, of.priority));
+    const shown = { ...plan, preview: of.preview };
+    rows.push(...asNotifications(row, shown, ids, of.notified_at, of.priority));
   }
   return [...rows, ...(await readNotificationsOf(db, again))];
 }
@@ -78,24 +83,28 @@ function* inStatements(due: readonly DueNotifications[]): Iterable<DueNotificati
 
 /** SQL: the rows of a plan (planRows), as `p`. */
 export function plannedRows(parameter: string): string {
-  return `json_to_recordset(${parameter}::json) AS p(id text, roster_version bigint, sender_type text, category text,
-        title text, recipients json)`;
+  return `json_to_recordset(${parameter}::json) AS p(id text, roster_version bigint, sender_type text, preview text,
+        category text, title text, recipients json, edited_at timestamptz)`;
 }
 
 /**
  * SQL: a WITH part `notified` that inserts planned notifications. `source` has the rows of plans as
- * `p`, and as `e` the id, account_id, conversation_id, body, sender_id, at and changed_in of their
- * messages. `more` are further columns of notifications, with values. Rows are in the order of the
- * primary key, so that two statements cannot deadlock.
+ * `p`, and as `e` the id, account_id, conversation_id, sender_id, at and changed_in of their
+ * messages. `preview` is the text that they show, `more` are further columns of notifications, with
+ * values. Rows are in the order of the primary key, so that two statements cannot deadlock.
  */
-export function insertPlanned(source: string, more: Readonly<Record<string, string>> = {}): string {
+export function insertPlanned(
+  source: string,
+  preview: string,
+  more: Readonly<Record<string, string>> = {},
+): string {
   const columns = Object.keys(more).map((column) => `, ${column}`);
   const values = Object.values(more).map((value) => `, ${value}`);
   return `notified AS (
       INSERT INTO notifications (id, account_id, recipient_id, category, title, body, sender_id, sender_type,
         resource_type, resource_id, message_id, created_at, updated_at, changed_in${columns.join('')})
       SELECT notification_id(e.at, e.id, r.recipient_id) AS notification_id, e.account_id, r.recipient_id, p.category,
-        p.title, nullif(left(e.body, ${PREVIEW_CHARACTERS}), ''), e.sender_id, p.sender_type, 'entity', e.conversation_id, e.id,
+        p.title, ${preview}, e.sender_id, p.sender_type, 'entity', e.conversation_id, e.id,
         e.at, e.at, e.changed_in${values.join('')}
       FROM ${source}, json_array_elements_text(p.recipients) AS r(recipient_id)
       ORDER BY r.recipient_id, notification_id
@@ -104,17 +113,22 @@ export function insertPlanned(source: string, more: Readonly<Record<string, stri
     )`;
 }
 
+// A text that was edited after it was read shows its words as they are written: the handler of the
+// edit may have run before, and would not come back to a preview that is older.
 // A late row carries its transaction, because readers that resume may have passed its id already
 // (src/core/notifications/DECISIONS.md#new-notifications-are-found-by-their-ids).
 const INSERT_DUE = statement<[plans: string], WrittenRow>('insert-due-notifications')`
     WITH ${insertPlanned(
       `${plannedRows('$1')}, LATERAL (
-          SELECT m.id, m.account_id, m.conversation_id, m.body, m.sender_id, m.priority, moment.at,
+          SELECT m.id, m.account_id, m.conversation_id, m.sender_id, m.priority, moment.at,
+            CASE WHEN m.edited_at IS NOT DISTINCT FROM p.edited_at THEN p.preview
+              ELSE nullif(left(m.body, ${PREVIEW_CHARACTERS}), '') END AS preview,
             CASE WHEN moment.at < statement_timestamp() - interval '${NOTIFIED_IN_TIME_MS} ms'
               THEN pg_current_xact_id() END AS changed_in
           FROM messages m, LATERAL (SELECT moment_of(m) AS at) moment
           WHERE m.id = p.id AND m.deleted_at IS NULL OFFSET 0
         ) e`,
+      'e.preview',
       { priority: "coalesce(e.priority, 'normal')" },
     )}
     SELECT message_id, min(created_at) AS notified_at, min(body) AS preview, min(priority) AS priority,

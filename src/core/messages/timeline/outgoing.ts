@@ -51,6 +51,8 @@ export interface CommittedMessage extends MessageWithParts, Pick<Outgoing, 'audi
   readonly rosterVersion: number;
   /** The notifications committed with it, or undefined if they follow the commit. */
   readonly notifications?: readonly NotificationRow[] | undefined;
+  /** The person that approved it. */
+  readonly by?: string | undefined;
 }
 
 /** The dependencies of both write paths. */
@@ -117,6 +119,7 @@ export function asCommitted(
     metadata: message.metadata ?? null,
     imported: null,
     incomplete: null,
+    event: message.event ?? null,
   };
   return {
     row,

@@ -1,7 +1,7 @@
 import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { ConversationFacts } from '../../conversations/directory/directory.ts';
 import type { MessageRow } from '../../resources/message.ts';
-import { type NotificationRow, preview } from '../../resources/notification.ts';
+import type { NotificationRow } from '../../resources/notification.ts';
 
 /** Notifications of one message that differ only in their recipients. */
 export interface PlannedNotification {
@@ -18,14 +18,20 @@ export interface PlannedNotification {
 export interface NotificationPlan {
   readonly rosterVersion: number;
   readonly senderType: 'user' | 'group' | 'system';
+  /** The beginning of the text that they were planned with. */
+  readonly preview: string | null;
   readonly notifications: readonly PlannedNotification[];
 }
 
-/** Plans a message's notifications; undefined if they are due later, as for a streaming text. */
+/**
+ * Plans a message's notifications; undefined if they are due later, as for a streaming text. `by`
+ * approved the message, and is not notified of it.
+ */
 export type PlanNotifications = (
-  message: Pick<MessageRow, 'kind' | 'mentions' | 'author_id' | 'streaming_state'>,
+  message: Pick<MessageRow, 'kind' | 'body' | 'mentions' | 'author_id' | 'streaming_state'>,
   sender: Actor | null,
   facts: ConversationFacts,
+  by?: string,
 ) => NotificationPlan | undefined;
 
 export function sizeOf({ notifications }: NotificationPlan): number {
@@ -33,11 +39,15 @@ export function sizeOf({ notifications }: NotificationPlan): number {
 }
 
 /** Returns a plan as the rows of a JSON parameter (notified-store.ts). */
-export function planRows(messageId: string, { rosterVersion, senderType, notifications }: NotificationPlan) {
+export function planRows(
+  messageId: string,
+  { rosterVersion, senderType, preview, notifications }: NotificationPlan,
+) {
   return notifications.map(({ category, title, recipients }) => ({
     id: messageId,
     roster_version: rosterVersion,
     sender_type: senderType,
+    preview,
     category,
     title,
     recipients,
@@ -58,7 +68,6 @@ export function asNotifications(
   at: string,
   priority: NotificationRow['priority'] = 'normal',
 ): NotificationRow[] {
-  const body = message.body ? preview(message.body) : null;
   const plannedFor = byRecipient(plan);
   return recipientIds.map((recipientId, index) => {
     const { category, title } = plannedFor(recipientId);
@@ -68,7 +77,7 @@ export function asNotifications(
       recipient_id: recipientId,
       category,
       title,
-      body,
+      body: plan.preview,
       status: 'unseen',
       priority,
       sender_id: message.sender_id,

@@ -42,7 +42,7 @@ export async function followMentions(
 
 type Mentioning = Pick<
   MessageRow,
-  'id' | 'account_id' | 'conversation_id' | 'body' | 'mentions' | 'sender_id' | 'author_id'
+  'id' | 'account_id' | 'conversation_id' | 'kind' | 'body' | 'mentions' | 'sender_id' | 'author_id'
 > & { readonly moment: string };
 
 function isNotified(id: string, { author_id }: Mentioning, { members }: ConversationFacts): boolean {
@@ -66,7 +66,7 @@ async function mention(
     account_id: message.account_id,
     category: 'chat.mention',
     title,
-    body: message.body && preview(message.body),
+    body: preview(message),
     sender_id: message.sender_id,
     sender_type: senderType(sender),
     resource: { type: 'entity', id: message.conversation_id },
@@ -95,7 +95,7 @@ async function senderOf(tx: Tx, { sender_id }: Mentioning) {
 const LOCK_MESSAGE = statement<[messageId: string, conversationId: string], Mentioning>(
   'lock-message-for-mentions',
 )`
-    SELECT m.id, m.account_id, m.conversation_id, m.body, m.mentions, m.sender_id, m.author_id, moment_of(m) AS moment
+    SELECT m.id, m.account_id, m.conversation_id, m.kind, m.body, m.mentions, m.sender_id, m.author_id, moment_of(m) AS moment
     FROM messages m
     WHERE m.id = $1 AND m.conversation_id = $2 AND m.status = 'sent' AND m.deleted_at IS NULL FOR SHARE`;
 

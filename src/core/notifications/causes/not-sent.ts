@@ -12,12 +12,12 @@ import { type NewNotification, notifyUsers } from '../feed/notify-users.ts';
 export async function notifyNotSent(database: Database, { message_id }: NotSent): Promise<void> {
   const [unsent] = await database.query(READ_UNSENT, message_id);
   if (unsent === undefined) return;
-  const { id, account_id, conversation_id, title, body } = unsent;
+  const { id, account_id, conversation_id, title } = unsent;
   const notification: NewNotification = {
     account_id,
     category: 'system.broadcast',
     title: `Your scheduled message${title === null ? '' : ` in ${title}`} was not sent`,
-    body: body === null ? null : preview(body),
+    body: preview(unsent),
     sender_id: null,
     sender_type: 'system',
     resource: { type: 'entity', id: conversation_id },
@@ -28,7 +28,7 @@ export async function notifyNotSent(database: Database, { message_id }: NotSent)
   await database.transaction((tx) => notifyUsers(tx, [unsent.author_id], notification));
 }
 
-interface UnsentRow extends Pick<MessageRow, 'id' | 'account_id' | 'conversation_id' | 'body'> {
+interface UnsentRow extends Pick<MessageRow, 'id' | 'account_id' | 'conversation_id' | 'kind' | 'body'> {
   readonly author_id: string;
   readonly title: string | null;
   /** When the schedule ended. */
@@ -37,7 +37,7 @@ interface UnsentRow extends Pick<MessageRow, 'id' | 'account_id' | 'conversation
 
 // Excludes authors that are not users of the account.
 const READ_UNSENT = statement<[messageId: string], UnsentRow>('read-unsent-message')`
-    SELECT m.id, m.account_id, m.conversation_id, m.author_id, m.body, c.title, m.notified_at
+    SELECT m.id, m.account_id, m.conversation_id, m.author_id, m.kind, m.body, c.title, m.notified_at
     FROM messages m
     JOIN conversations c ON c.id = m.conversation_id
     JOIN actors a ON a.id = m.author_id AND a.type = 'user' AND NOT a.customer

@@ -6,37 +6,46 @@ import type {
   PlannedNotification,
 } from '../../messages/timeline/planned-notifications.ts';
 import type { MessageRow } from '../../resources/message.ts';
+import { preview } from '../../resources/notification.ts';
 
 /**
  * Plans the notifications of a message before its commit. A streaming text notifies at its end
  * (core/committed/sent-effects.ts).
  */
-export const planNotifications: PlanNotifications = (message, sender, facts) => {
+export const planNotifications: PlanNotifications = (message, sender, facts, by) => {
   if (message.streaming_state === 'streaming') return undefined;
+  const notifications = planned(message, sender, facts, by);
   return {
     rosterVersion: facts.rosterVersion,
     senderType: senderType(sender),
-    notifications: planned(message, sender, facts),
+    preview: notifications.length === 0 ? null : preview(message),
+    notifications,
   };
 };
 
 type Notifying = Pick<MessageRow, 'kind' | 'mentions' | 'author_id'>;
 
 /**
- * Returns one notification for every participant that is an active user, except the author. A
- * mention becomes `chat.mention` and overrides the mute (docs/contract.md#notifications). Agents
- * and customers get none, and system messages (`system_event`) cause none.
+ * Returns one notification for every participant that is an active user, except the author and the
+ * person that approved the message. A mention becomes `chat.mention` and overrides the mute
+ * (docs/contract.md#notifications). Who is in a case by a group alone leaves other messages to the
+ * assignee. Agents and customers get none, and system messages (`system_event`) cause none.
  */
-function planned(row: Notifying, sender: Actor | null, facts: ConversationFacts): PlannedNotification[] {
+function planned(
+  row: Notifying,
+  sender: Actor | null,
+  facts: ConversationFacts,
+  by: string | undefined,
+): PlannedNotification[] {
   if (row.kind === 'system_event') return [];
   const mentions = row.mentions && new Set(row.mentions);
   const mentioned: string[] = [];
   const others: string[] = [];
   const now = Date.now();
   for (const [actorId, member] of facts.members) {
-    if (actorId === row.author_id || member.type !== 'user' || member.deactivated) continue;
+    if (actorId === row.author_id || actorId === by || member.type !== 'user' || member.deactivated) continue;
     if (mentions?.has(actorId)) mentioned.push(actorId);
-    else if (member.mutedUntilMs <= now) others.push(actorId);
+    else if (member.isNotified && member.mutedUntilMs <= now) others.push(actorId);
   }
   const notifications: PlannedNotification[] = [];
   if (mentioned.length > 0) {

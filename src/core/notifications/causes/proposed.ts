@@ -35,7 +35,7 @@ async function followDraft(tx: Tx, id: string): Promise<void> {
     return;
   }
   if (draft.is_being_written) return;
-  const body = draft.body ? preview(draft.body) : null;
+  const body = preview(draft);
   const author = draft.author_name ?? (draft.author_type === 'agent' ? 'An agent' : 'Someone');
   await notifyAble(tx, {
     notification: {
@@ -62,7 +62,7 @@ async function followDraft(tx: Tx, id: string): Promise<void> {
 interface DraftRow
   extends Pick<
     MessageRow,
-    'account_id' | 'conversation_id' | 'body' | 'author_id' | 'agent_run_id' | 'created_at'
+    'account_id' | 'conversation_id' | 'kind' | 'body' | 'author_id' | 'agent_run_id' | 'created_at'
   > {
   readonly title: string | null;
   readonly author_type: Actor['type'] | null;
@@ -72,7 +72,7 @@ interface DraftRow
 }
 
 const LOCK_DRAFT = statement<[id: string], DraftRow>('lock-draft-to-notify')`
-    SELECT m.account_id, m.conversation_id, c.title, m.body, m.author_id, a.type AS author_type, a.name AS author_name,
+    SELECT m.account_id, m.conversation_id, c.title, m.kind, m.body, m.author_id, a.type AS author_type, a.name AS author_name,
       m.agent_run_id, m.created_at, m.streaming_state IS NOT DISTINCT FROM 'streaming' AS is_being_written,
       m.status = 'draft' AND m.deleted_at IS NULL AND c.deleted_at IS NULL AS is_open
     FROM messages m JOIN conversations c ON c.id = m.conversation_id LEFT JOIN actors a ON a.id = m.author_id

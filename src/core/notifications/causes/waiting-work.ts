@@ -1,5 +1,6 @@
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
+import { loadFacts } from '../../conversations/directory/directory.ts';
 import { hasMuted, IS_MEMBER } from '../../resources/participant.ts';
 import { enqueueUpdated } from '../feed/mark.ts';
 import { type NewNotification, notifyUsers } from '../feed/notify-users.ts';
@@ -22,10 +23,11 @@ export interface WaitingWork {
 
 /**
  * Notifies the users that can act: the members of the conversation that may write in it and hold
- * the permissions. Members that have muted it get a notification that is read already: they find
- * the work among all that waits for them, and nothing announces it. If no member can act, admins of
- * the account are notified, since otherwise the work would wait unseen. Without a conversation, all
- * users with the permissions are notified. MAX_RECIPIENTS bounds the last two. May be called again.
+ * the permissions. Members that have muted it, or leave it to the assignee, get a notification that
+ * is read already: they find the work among all that waits for them, and nothing announces it. If
+ * no member can act, admins of the account are notified, since otherwise the work would wait
+ * unseen. Without a conversation, all users with the permissions are notified. MAX_RECIPIENTS
+ * bounds the last two. May be called again.
  */
 export async function notifyAble(tx: Tx, work: WaitingWork): Promise<void> {
   const { notification, titleOutside, conversationId, permissions, by, beganFor } = work;
@@ -39,9 +41,14 @@ export async function notifyAble(tx: Tx, work: WaitingWork): Promise<void> {
   }
   const able = await tx.query(READ_ABLE_MEMBERS, conversationId, permissions);
   if (able.some(({ id }) => id !== by)) {
-    const [muted, others] = [able.filter((one) => one.muted), able.filter((one) => !one.muted)];
+    const [facts] = await loadFacts(tx, [conversationId]);
+    const isNotified = ({ id }: { readonly id: string }) => facts?.members.get(id)?.isNotified === true;
+    // Where the assignee cannot act, the others are announced to.
+    const isLeft = able.some((one) => isNotified(one) && one.id !== by);
+    const quiet = able.filter((one) => one.muted || (isLeft && !isNotified(one)));
+    const others = able.filter((one) => !quiet.includes(one));
     await notifyUsers(tx, othersOf(others), notification);
-    await notifyUsers(tx, othersOf(muted), { ...notification, status: 'read' });
+    await notifyUsers(tx, othersOf(quiet), { ...notification, status: 'read' });
     return;
   }
   const admins = await tx.query(READ_ADMINS, account_id, MAX_RECIPIENTS);

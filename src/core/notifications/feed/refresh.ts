@@ -20,7 +20,7 @@ export async function refreshNotifications(
   await database.transaction(async (tx) => {
     const message = await tx.kysely
       .selectFrom('messages')
-      .select(['body', 'deleted_at'])
+      .select(['kind', 'body', 'deleted_at'])
       .where('id', '=', message_id)
       .where('conversation_id', '=', conversation_id)
       // The lock makes the later of two concurrent handlers write the newer text.
@@ -29,7 +29,7 @@ export async function refreshNotifications(
     if (message === undefined) return;
     const changed =
       message.deleted_at === null
-        ? await writePreviews(tx, message_id, conversation_id, message.body && preview(message.body))
+        ? await writePreviews(tx, message_id, conversation_id, preview(message))
         : await withdrawOfMessage(tx, message_id, conversation_id);
     await enqueueUpdated(tx, changed);
   });

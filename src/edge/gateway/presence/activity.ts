@@ -80,7 +80,7 @@ export class Activity {
     if (principal !== undefined && !session.closed) {
       const live = [...session.conversationIds].filter((id) => session.subscription(id)?.state === 'live');
       this.#options.presence.declare(session, principal.actor.id, status, live);
-      // REST shows the presence of users only.
+      // REST shows the presence of users only, and the socket of a customer is noted already.
       if (!principal.customer) this.#options.record.declare(session, principal.actor.id, status);
     }
     return {};

@@ -15,6 +15,8 @@ export interface AdmissionOptions extends Pick<NodeOptions, 'limits' | 'siblings
   readonly streams: Pick<Streams, 'joinFeed' | 'leaveFeed'>;
   readonly fanout: Pick<Fanout, 'addVersion'>;
   readonly revocation: Pick<Revocation, 'changes' | 'check'>;
+  /** Notes the sockets of customers (presence/presence-record.ts). */
+  readonly record: { declare(socket: object, actorId: string, status: 'online'): void };
 }
 
 /** Makes a session with a known caller `ready`, however the caller became known. */
@@ -55,10 +57,12 @@ export class Admission {
    * `service_unavailable` while the engine is unavailable.
    */
   async admit(session: Session, principal: Principal, rightsRead?: number, leaving = 0): Promise<void> {
-    const { streams, fanout, revocation, cursors } = this.#options;
+    const { streams, fanout, revocation, cursors, record } = this.#options;
     this.requireRoom(principal.actor.id, leaving);
     const { expiresAtMs } = principal.credential;
     session.identify(principal, expiresAtMs);
+    // No answer is mailed to a customer with an open socket (core/accounts/people/people.ts).
+    if (principal.customer) record.declare(session, principal.actor.id, 'online');
     fanout.addVersion(session.version);
     if (revocation.changes !== rightsRead) revocation.check(session);
     if (mayHaveFeed(principal)) {

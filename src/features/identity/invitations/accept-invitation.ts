@@ -1,12 +1,13 @@
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { newId } from '@parley/protocol/ids.ts';
-import type { UseInvitationBody } from '@parley/protocol/resources/invitation.ts';
+import type { InvitationFacts, UseInvitationBody } from '@parley/protocol/resources/invitation.ts';
 import { lockUser } from '../../../core/accounts/actors/users.ts';
 import { issueTokenPair } from '../../../core/accounts/sessions/token-pairs.ts';
 import { audit } from '../../../core/audit/audit.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
 import { insertSignIn } from '../sign-ins.ts';
-import { markUsed, readInvitation } from './invitation-store.ts';
+import { type InvitationRow, markUsed, readInvitation } from './invitation-store.ts';
 
 /**
  * Begins a session of the user whom an invitation names, once. Returns its refresh token. Rejects
@@ -26,16 +27,7 @@ export async function acceptInvitation(
     if (user === undefined || user.deactivated || user.role_id === null) throw ended();
     const now = await readInvitation(tx, invitation);
     if (now === undefined) throw ended();
-    if (now.used) {
-      throw new ApiError(
-        'invalid_credentials',
-        'This invitation was used, and it works once. Ask for a new one.',
-        PARAM,
-      );
-    }
-    if (now.expired) {
-      throw new ApiError('expired_token', 'This invitation has expired. Ask for a new one.', PARAM);
-    }
+    requireOpen(now);
     await markUsed(tx, invitation);
     const session = newId('session');
     const pair = await issueTokenPair(tx, tokens, subject, session);
@@ -51,6 +43,29 @@ export async function acceptInvitation(
     await audit(tx, { ...subject, action: 'user.invitation_used', details: { user_id: user.id } });
     return pair.refresh_token;
   });
+}
+
+/**
+ * Returns what a page says of an invitation before it is used. Rejects as `acceptInvitation` does.
+ */
+export async function showInvitation(
+  db: Db,
+  { account_id: account, invitation }: UseInvitationBody,
+): Promise<InvitationFacts> {
+  const found = await readInvitation(db, invitation);
+  if (found === undefined || (account !== undefined && account !== found.account_id)) throw ended();
+  requireOpen(found);
+  const { account_name, inviter: invited_by, name, email, expires_at } = found;
+  return { object: 'invitation_facts', account_name, invited_by, name, email, expires_at };
+}
+
+/** Throws ApiError for an invitation that was used or has expired. */
+function requireOpen({ used, expired }: InvitationRow): void {
+  if (used) {
+    const message = 'This invitation was used, and it works once. Ask for a new one.';
+    throw new ApiError('invalid_credentials', message, PARAM);
+  }
+  if (expired) throw new ApiError('expired_token', 'This invitation has expired. Ask for a new one.', PARAM);
 }
 
 const PARAM = { param: 'invitation' } as const;

@@ -27,6 +27,8 @@ export interface FoundIdentity {
   readonly erased: boolean | null;
   /** The actor with the external id, or null. */
   readonly external_actor_id: string | null;
+  /** The proven address of the actor that the identity names. */
+  readonly proven_address: string | null;
 }
 
 export async function findIdentity(
@@ -91,7 +93,8 @@ const FIND = statement<
   [accountId: string, hash: Buffer, customer: boolean, externalId: string | null],
   FoundIdentity
 >('find-identity')`
-    SELECT k.id AS known_id, k.customer, k.erased_at IS NOT NULL AS erased, x.id AS external_actor_id
+    SELECT k.id AS known_id, k.customer, k.erased_at IS NOT NULL AS erased, x.id AS external_actor_id,
+      CASE WHEN $4::text IS NULL THEN k.proven_address ELSE x.proven_address END AS proven_address
     FROM (SELECT) AS one
     LEFT JOIN identities i ON i.account_id = $1 AND i.hash = $2
     LEFT JOIN actors k ON k.id = i.actor_id

@@ -1,6 +1,7 @@
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { isEmail } from '@parley/protocol/schema/formats.ts';
 import { oneLine } from '@parley/protocol/schema/one-line.ts';
+import { proveAddress } from '../../../core/accounts/actors/proven-address.ts';
 import type { ActorRow } from '../../../core/resources/actor.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
@@ -40,8 +41,13 @@ export class Persons {
    */
   async personOf(provider: ProviderRow, named: NamedPerson): Promise<string> {
     const key = keyOf(this.#secret, provider, named.subject);
-    const actorId = await readPerson(this.#database, provider, key);
-    if (actorId !== undefined) return actorId;
+    const known = await readPerson(this.#database, provider, key);
+    if (known !== undefined) {
+      const address = provenBy(provider, named);
+      if (address !== undefined && address !== known.provenAddress)
+        await this.#database.transaction((tx) => proveAddress(tx, known.id, address));
+      return known.id;
+    }
     if (provider.provision === 'off') {
       throw new ApiError(
         'invalid_credentials',
@@ -81,11 +87,22 @@ function keyOf(secret: string, provider: ProviderRow, subject: string): Identity
 
 const NAME_CHARACTERS = 200;
 
+/** An actor that exists. */
+interface Known {
+  readonly id: string;
+  readonly provenAddress: string | null;
+}
+
+/** Returns the address that the token of a customer proves, for answers by mail. */
+function provenBy(provider: ProviderRow, { email }: NamedPerson): string | undefined {
+  return isCustomer(provider) && email !== undefined && isEmail(email) ? email.toLowerCase() : undefined;
+}
+
 async function readPerson(
   db: Database | Tx,
   provider: ProviderRow,
   key: IdentityKey,
-): Promise<string | undefined> {
+): Promise<Known | undefined> {
   const found = await findIdentity(db, key);
   if (found.known_id !== null && found.erased) {
     throw new ApiError('invalid_credentials', 'The person of this token was erased.');
@@ -94,10 +111,10 @@ async function readPerson(
     const { external_actor_id: id } = found;
     if (id === null) return undefined;
     if (id !== found.known_id) await noteIdentity(db, key, id);
-    return id;
+    return { id, provenAddress: found.proven_address };
   }
   if (found.known_id === null) return undefined;
-  if (found.customer === key.customer) return found.known_id;
+  if (found.customer === key.customer) return { id: found.known_id, provenAddress: found.proven_address };
   throw new ApiError('invalid_credentials', `The person of this token is no ${nounOf(provider)}.`);
 }
 
@@ -110,9 +127,9 @@ async function makePerson(
 ): Promise<string> {
   await lockIdentity(tx, key);
   const known = await readPerson(tx, provider, key);
-  if (known !== undefined) return known;
+  if (known !== undefined) return known.id;
   const { accountId, customer, externalId } = key;
-  // A customer gets no address, because mail finds the cases of a customer by address.
+  // A customer gets no handle, because mail finds the cases of a customer by it.
   const email = !customer && named.email !== undefined && isEmail(named.email) ? named.email : null;
   const name = [...oneLine(named.name ?? email ?? '')].slice(0, NAME_CHARACTERS).join('').trim();
   const id = await insertPerson(tx, {
@@ -129,11 +146,13 @@ async function makePerson(
     await tx.kysely.updateTable('actors').set({ handle: email.toLowerCase() }).where('id', '=', id).execute();
   }
   await noteIdentity(tx, key, id);
+  const address = provenBy(provider, named);
+  if (address !== undefined) await proveAddress(tx, id, address);
   return id;
 }
 
-function requirePerson(id: string | undefined): string {
-  if (id !== undefined) return id;
+function requirePerson(known: Known | undefined): string {
+  if (known !== undefined) return known.id;
   throw new ApiError('invalid_credentials', 'The person of this token has just been removed. Try again.');
 }
 

@@ -6,7 +6,7 @@ import { requireJsonType } from '../../../api/pipeline/json-type.ts';
 import type { PublicAnswer, PublicRoutes, StreamedRequest } from '../../../api/pipeline/public-routes.ts';
 import { endSessionOfToken, refreshTokenPair } from '../../../core/accounts/sessions/token-pairs.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
-import { acceptInvitation } from '../invitations/accept-invitation.ts';
+import { acceptInvitation, showInvitation } from '../invitations/accept-invitation.ts';
 import { isSignIn } from '../sign-ins.ts';
 import { NO_SESSION_COOKIE, readCookie, SESSION_COOKIE, sessionCookie } from './cookies.ts';
 import { PRIVATE } from './page-routes.ts';
@@ -17,8 +17,8 @@ export interface SessionRoutesOptions extends Pick<NodeParts, 'database' | 'toke
 }
 
 /**
- * Returns the routes that begin a session by an invitation, trade its cookie for an access token,
- * and end it. The cookie is read only here (docs/contract.md#sign-in).
+ * Returns the routes that show an invitation and begin a session by it, trade its cookie for an
+ * access token, and end it. The cookie is read only here (docs/contract.md#sign-in).
  */
 export function sessionRoutes({ database, tokens, urls, secret }: SessionRoutesOptions): PublicRoutes {
   return {
@@ -56,6 +56,15 @@ export function sessionRoutes({ database, tokens, urls, secret }: SessionRoutesO
           if (token === undefined) return EMPTY;
           await database.transaction((tx) => endSessionOfToken(tx, token));
           return { ...EMPTY, cookies: [NO_SESSION_COOKIE] };
+        },
+      },
+    },
+    '/v1/auth/invitation': {
+      limited: {
+        async post(request) {
+          requireOwnPage(request, urls.public);
+          const facts = await showInvitation(database, await bodyOf(request));
+          return { status: 200, body: JSON.stringify(facts), headers: PRIVATE };
         },
       },
     },

@@ -1,5 +1,6 @@
 import { MESSAGE_LIMITS } from '@parley/protocol/resources/chat-message.ts';
 import type { EmailVerdict } from '@parley/protocol/resources/email.ts';
+import { proveAddress } from '../../../core/accounts/actors/proven-address.ts';
 import type { ObjectStore } from '../../../core/attachments/storage.ts';
 import { isCustomerBlocked } from '../../../core/conversations/blocks/blocks.ts';
 import { followExternal } from '../../../core/messages/timeline/external-message.ts';
@@ -83,8 +84,18 @@ async function receive(
       size_bytes: source.sizeBytes,
     });
     if (!isFirst) return undefined;
-    return writeIncoming(tx, id, await decideFate(tx, key, arrival, { verdict, isSecond }));
+    const fate = await decideFate(tx, key, arrival, { verdict, isSecond });
+    await proveAuthor(tx, arrival, fate, verdict);
+    return writeIncoming(tx, id, fate);
   });
+}
+
+/** A mail of a customer proves its address, unless its sender is forged, unproven or a machine. */
+async function proveAuthor(tx: Tx, arrival: Arrival, fate: Fate, verdict: EmailVerdict): Promise<void> {
+  const { purpose, status = 'received', actor_id: customerId, automatic, reason } = fate;
+  const address = senderOf(arrival)?.toLowerCase();
+  if (purpose !== 'message' || status !== 'received' || automatic === true || reason === 'unproven') return;
+  if (verdict.result !== 'fail' && customerId && address) await proveAddress(tx, customerId, address);
 }
 
 /** How often a case may close between the decision and the message before the sender must retry. */

@@ -182,7 +182,7 @@ const READ_SENDERS = statement<[conversationIds: readonly string[], address: str
     SELECT p.conversation_id, p.actor_id, p.type, p.role
     FROM participants p JOIN actors a ON a.id = p.actor_id
     WHERE p.conversation_id = ANY($1) AND p.${IS_MEMBER} AND p.type IN ('customer', 'user')
-      AND a.deactivated_at IS NULL AND lower(a.handle) = lower($2)
+      AND a.deactivated_at IS NULL AND lower($2) IN (lower(a.handle), lower(a.proven_address))
     ORDER BY p.created_at, p.id`;
 
 const FIND_BLOCKED = statement<[accountId: string, addresses: readonly string[]]>(
@@ -204,9 +204,14 @@ const FIND_ONE_PERSON = statement<[accountId: string, from: string, replyTo: str
 const READ_USER = statement<[accountId: string, address: string], { id: string }>('read-user-by-address')`
     SELECT id FROM users WHERE account_id = $1 AND email = lower($2)`;
 
-/** Returns SQL that joins conversation `id` if it is an open case of account `$1`, inbox `$2`. */
+/**
+ * Returns SQL that joins conversation `id` if it is an open case of account `$1` and inbox `$2`, or
+ * a chat whose unread answers were mailed from there.
+ */
 function openCase(id: string): string {
-  return `JOIN conversations c ON c.id = ${id} AND c.account_id = $1 AND c.inbox_id = $2
+  return `JOIN conversations c ON c.id = ${id} AND c.account_id = $1 AND (c.inbox_id = $2
+        OR c.inbox_id IS NULL AND EXISTS (
+          SELECT FROM mails o WHERE o.conversation_id = c.id AND o.direction = 'out' AND o.inbox_id = $2))
       AND c.audience = 'customer' AND c.status = 'active' AND c.deleted_at IS NULL`;
 }
 

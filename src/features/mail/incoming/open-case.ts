@@ -1,9 +1,12 @@
 import { assigneeOfMailbox } from '../../../core/conversations/cases/mailbox-assignee.ts';
+import { readTeam } from '../../../core/conversations/cases/team.ts';
 import { announceCreated } from '../../../core/conversations/lifecycle/start-conversation.ts';
-import { readGroupRoster } from '../../../core/conversations/participants/roster.ts';
+import {
+  type RosterEntry,
+  uniqueActors,
+  withOwner,
+} from '../../../core/conversations/participants/roster.ts';
 import { createConversation } from '../../../core/conversations/rows/conversation-store.ts';
-import type { NewParticipant } from '../../../core/conversations/rows/participant-store.ts';
-import { readAdmins } from '../../../core/notifications/causes/waiting-work.ts';
 import type { MailboxRow } from '../../../core/resources/mailbox.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 
@@ -27,6 +30,8 @@ export async function openCase(
 ): Promise<string> {
   const { account_id: accountId, id: mailboxId, group_id: groupId } = inbox;
   const assignee = await assigneeOfMailbox(tx, inbox);
+  const assigned: RosterEntry[] = assignee?.type === 'user' ? [{ type: 'user', actorId: assignee.id }] : [];
+  const team = await readTeam(tx, accountId, groupId);
   const created = await createConversation(tx, {
     accountId,
     type: 'group',
@@ -34,32 +39,13 @@ export async function openCase(
     title,
     groupId,
     mailboxId,
+    teamGroupId: team.groupId,
     assigneeId: assignee?.id ?? null,
     participants: [
-      ...(await teamOf(tx, inbox, assignee?.type === 'user' ? assignee.id : null)),
+      ...withOwner(uniqueActors([...team.entries, ...assigned])),
       { type: 'customer', actorId: customerId },
     ],
   });
   await announceCreated(tx, created, null, isQuiet);
   return created.conversation.id;
-}
-
-/**
- * Returns the members of the inbox's group, or the admins if it has none, and the assignee. The
- * first user owns the case.
- */
-async function teamOf(tx: Tx, inbox: MailboxRow, assigneeId: string | null): Promise<NewParticipant[]> {
-  const grouped: readonly NewParticipant[] =
-    inbox.group_id === null ? [] : await readGroupRoster(tx, inbox.group_id);
-  const found = grouped.some(({ type }) => type === 'user')
-    ? grouped
-    : [...grouped, ...(await readAdmins(tx, inbox.account_id, null)).map(asUser)];
-  const isIn = assigneeId === null || found.some(({ actorId }) => actorId === assigneeId);
-  const team = isIn ? found : [...found, asUser(assigneeId)];
-  const owner = team.find(({ type }) => type === 'user');
-  return team.map((one) => (one === owner ? { ...one, role: 'owner' } : one));
-}
-
-function asUser(actorId: string): NewParticipant {
-  return { type: 'user', actorId };
 }

@@ -109,6 +109,7 @@ export function mailboxRoutes(database: Database, domains: MailboxDomains): Rout
       response: Inbox,
       async change(tx, { principal, params }) {
         const row = await deleteMailbox(tx, await lockMailbox(tx, principal.accountId, params.id!));
+        for (const forget of tx.hooks.all('inboxDeleted')) await forget(tx, row.id);
         await auditAccount(tx, principal, 'inbox.deleted', { inbox_id: row.id, address: row.address });
         return presentMailbox(row);
       },

@@ -69,6 +69,27 @@ export function threadCopies(accountId: string): string {
         ORDER BY copy.place)`;
 }
 
+/** SQL: whether a text can be a Message-ID of a header. */
+export const IS_ID = `~ '^[!-;=?-~]{1,250}$'`;
+
+/** Maximum Message-IDs of a References header: some servers refuse long headers. */
+const MAX_REFERENCES = 20;
+
+/**
+ * Returns SQL: an array of the Message-IDs of a case, oldest first: the first and the last ones.
+ */
+export function threadIds(conversationId: string): string {
+  return `ARRAY(
+        SELECT l.rfc_id FROM (
+          SELECT o.rfc_id, o.created_at, o.id, row_number() OVER (ORDER BY o.created_at, o.id) AS first,
+            row_number() OVER (ORDER BY o.created_at DESC, o.id DESC) AS last
+          FROM mails o
+          WHERE o.conversation_id = ${conversationId} AND o.purpose IN ('reply', 'message') AND o.rfc_id ${IS_ID}
+            AND o.status NOT IN ('canceled', 'ignored')
+        ) l
+        WHERE l.first = 1 OR l.last < ${MAX_REFERENCES} ORDER BY l.created_at, l.id)`;
+}
+
 const READ_NEXT_MAIL = statement<[conversationId: string], NextMailRow>('read-next-mail-of-conversation')`
     SELECT i.id AS inbox_id, c.title, a.name AS account_name, t.subject AS thread_subject,
       ${threadCopies('c.account_id')} AS cc, t.last_in_id, t.last_out_id,

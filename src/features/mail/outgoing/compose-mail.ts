@@ -9,6 +9,11 @@ import type { MailRow } from '../mails/mail-store.ts';
 export interface MailContent extends MailText {
   /** The address for bounces. */
   readonly sender: string;
+  /**
+   * Whether no mail or message caused it, but the passing of time (RFC 3834). Default: by its
+   * purpose.
+   */
+  readonly isGenerated?: boolean;
   readonly attachments: readonly {
     readonly filename: string;
     readonly contentType: string;
@@ -39,12 +44,12 @@ export type MailWriter = (mail: MailRow) => Promise<WrittenMail>;
  */
 export function composeMail(
   mail: MailRow,
-  { sender, subject, text, html, attachments }: MailContent,
+  { sender, subject, text, html, attachments, isGenerated = mail.purpose !== 'reply' }: MailContent,
   recipients: readonly string[],
 ): SendMailOptions {
   const named = (kind: 'to' | 'cc') => addressesOf(mail, kind).map((address) => ({ name: '', address }));
   // Marks mail that a machine wrote (RFC 3834), so that no other machine answers it.
-  const submitted = mail.purpose === 'reply' ? 'auto-replied' : 'auto-generated';
+  const submitted = isGenerated ? 'auto-generated' : 'auto-replied';
   return {
     envelope: { from: sender, to: [...recipients] },
     from: { name: oneLine(mail.from_name ?? ''), address: mail.from_address! },

@@ -1,7 +1,7 @@
 import type { MessageRow } from '../../../core/resources/message.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { customerAddresses, threadCopies } from '../mails/thread-store.ts';
+import { customerAddresses, IS_ID, threadCopies, threadIds } from '../mails/thread-store.ts';
 
 /** The facts from which the mail of a message is made, besides its text. */
 export interface ReplyFacts extends Pick<MessageRow, 'account_id' | 'conversation_id' | 'subject' | 'cc'> {
@@ -40,11 +40,6 @@ export async function readReplyFacts(
   return facts;
 }
 
-/** Maximum Message-IDs of a References header: some servers refuse long headers. */
-const MAX_REFERENCES = 20;
-
-const IS_ID = `~ '^[!-;=?-~]{1,250}$'`;
-
 const READ_FACTS = statement<[messageId: string, by: string | null], ReplyFacts>('read-reply-facts')`
     SELECT m.account_id, a.name AS account_name, m.conversation_id, c.title, m.subject, m.cc,
       CASE WHEN s.type = 'group' THEN s.name END AS persona,
@@ -56,15 +51,7 @@ const READ_FACTS = statement<[messageId: string, by: string | null], ReplyFacts>
       last_in.reason IS NOT DISTINCT FROM 'unproven'
         AND lower(w.handle) IS DISTINCT FROM lower(last_in.reply_to) AS unproven,
       ${customerAddresses('m.conversation_id')} AS customers,
-      ARRAY(
-        SELECT l.rfc_id FROM (
-          SELECT o.rfc_id, o.created_at, o.id, row_number() OVER (ORDER BY o.created_at, o.id) AS first,
-            row_number() OVER (ORDER BY o.created_at DESC, o.id DESC) AS last
-          FROM mails o
-          WHERE o.conversation_id = m.conversation_id AND o.purpose IN ('reply', 'message') AND o.rfc_id ${IS_ID}
-            AND o.status NOT IN ('canceled', 'ignored')
-        ) l
-        WHERE l.first = 1 OR l.last < ${MAX_REFERENCES} ORDER BY l.created_at, l.id) AS thread_ids
+      ${threadIds('m.conversation_id')} AS thread_ids
     FROM messages m
       JOIN conversations c ON c.id = m.conversation_id
       JOIN inboxes i ON i.id = c.inbox_id

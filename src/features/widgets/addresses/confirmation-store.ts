@@ -1,7 +1,7 @@
 import { createHmac, hash } from 'node:crypto';
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { newId } from '@parley/protocol/ids.ts';
-import type { WidgetLanguage } from '@parley/protocol/resources/widget.ts';
+import { CODE_TRIES, type ConfirmationLanguage } from '@parley/protocol/resources/widget.ts';
 import type { Selectable } from 'kysely';
 import { CONFIRMATION_DUE } from '../../../core/features/mails.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
@@ -27,7 +27,7 @@ interface NewConfirmation {
   readonly widgetId: string;
   readonly visitorId: string;
   readonly address: string;
-  readonly language: WidgetLanguage;
+  readonly language: ConfirmationLanguage;
 }
 
 /**
@@ -73,6 +73,43 @@ export async function lockConfirmation(
 
 export async function markUsed(tx: Tx, id: string): Promise<void> {
   await tx.query(MARK_USED, id);
+}
+
+/** Marks the code as used, after which the link opens nothing either. */
+export async function markEntered(tx: Tx, id: string): Promise<void> {
+  await tx.query(MARK_ENTERED, id);
+}
+
+/**
+ * Counts a try of a code, in a transaction of its own: a refusal must not undo it, and of two at
+ * once each counts. Throws ApiError `invalid_credentials` for an unknown confirmation or one whose
+ * code was used, `expired_token`, or `rate_limit_exceeded` once there were too many tries for the
+ * mail, or for its address in a day.
+ */
+export async function countTry(db: Db, widgetId: string, id: string): Promise<void> {
+  const [row] = await db.query(COUNT_TRY, id, widgetId, CODE_TRIES.mail, CODE_TRIES.address);
+  if (row === undefined || row.is_used) throw wrongCode();
+  if (row.wait_s === 0)
+    throw new ApiError('expired_token', 'The code has expired. Ask for a new mail.', CODE);
+  if (row.is_counted) return;
+  const message = 'Too many codes were entered. Open the link of the mail, or ask for a new mail later.';
+  throw new ApiError('rate_limit_exceeded', message, { retryAfterS: row.wait_s });
+}
+
+export function wrongCode(): ApiError {
+  return new ApiError(
+    'invalid_credentials',
+    'This is not the code of the mail, or it was used before.',
+    CODE,
+  );
+}
+
+const CODE = { param: 'code' } as const;
+
+/** Returns a confirmation by its id, locked until the transaction ends. */
+export async function lockConfirmationOf(tx: Tx, id: string): Promise<ConfirmationRow | undefined> {
+  const [row] = await tx.query(LOCK_BY_ID, id);
+  return row;
 }
 
 /** Returns a confirmation whose link was not opened yet. */
@@ -129,7 +166,7 @@ const INSERT = statement<
     visitorId: string,
     tokenHash: Buffer,
     address: string,
-    language: WidgetLanguage,
+    language: ConfirmationLanguage,
   ],
   ConfirmationRow
 >('insert-address-confirmation')`
@@ -147,6 +184,37 @@ const LOCK = statement<
 
 const MARK_USED = statement<[id: string]>('use-address-confirmation')`
     UPDATE address_confirmations SET used_at = clock_timestamp() WHERE id = $1`;
+
+const MARK_ENTERED = statement<[id: string]>('enter-code-of-confirmation')`
+    UPDATE address_confirmations
+    SET used_at = coalesce(used_at, clock_timestamp()), code_used_at = clock_timestamp() WHERE id = $1`;
+
+const LOCK_BY_ID = statement<[id: string], ConfirmationRow>('lock-address-confirmation-by-id')`
+    SELECT * FROM address_confirmations WHERE id = $1 FOR UPDATE`;
+
+interface Counted {
+  /** Whether the code was used. */
+  readonly is_used: boolean;
+  readonly is_counted: boolean;
+  /** Seconds until the code expires. */
+  readonly wait_s: number;
+}
+
+const COUNT_TRY = statement<[id: string, widgetId: string, ofMail: number, ofAddress: number], Counted>(
+  'count-try-of-code',
+)`
+    WITH asked AS MATERIALIZED (
+      SELECT id, address, tries, code_used_at IS NOT NULL AS is_used,
+        greatest(ceil(extract(epoch FROM expires_at - clock_timestamp())), 0)::int AS wait_s
+      FROM address_confirmations WHERE id = $1 AND widget_id = $2 FOR UPDATE
+    ), counted AS (
+      UPDATE address_confirmations c SET tries = c.tries + 1 FROM asked a
+      WHERE c.id = a.id AND NOT a.is_used AND a.wait_s > 0 AND a.tries < $3 AND (
+        SELECT sum(o.tries) FROM address_confirmations o
+        WHERE lower(o.address) = lower(a.address) AND o.created_at > clock_timestamp() - interval '1 day') < $4
+      RETURNING c.id
+    )
+    SELECT is_used, wait_s, EXISTS (SELECT FROM counted) AS is_counted FROM asked`;
 
 const FIND_WAITING = statement<[id: string], ConfirmationRow & { sites: string[] }>(
   'find-waiting-confirmation',

@@ -1,9 +1,25 @@
 import { ApiError } from '@parley/protocol/errors/errors.ts';
+import {
+  directionOf,
+  languageOf,
+  WIDGET_LANGUAGES,
+  type WidgetLanguage,
+} from '@parley/protocol/resources/widget-languages.ts';
 import { readBuiltFile } from '../../../api/documents/built-file.ts';
-import { builtAssetRoutes, builtDocument, builtPagePolicy } from '../../../api/documents/built-page.ts';
+import {
+  type BuiltPageOptions,
+  builtAssetRoutes,
+  builtDocument,
+  builtPagePolicy,
+} from '../../../api/documents/built-page.ts';
 import { DOCUMENT_HEADERS, type Document, documentRoute } from '../../../api/documents/documents.ts';
 import { html } from '../../../api/documents/pages/html.ts';
-import type { PublicAnswer, PublicRequest, PublicRoutes } from '../../../api/pipeline/public-routes.ts';
+import type {
+  PublicAnswer,
+  PublicRequest,
+  PublicRoute,
+  PublicRoutes,
+} from '../../../api/pipeline/public-routes.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { findOffered } from '../widgets/widget-store.ts';
 
@@ -14,23 +30,48 @@ export interface FrameRoutesOptions {
 }
 
 /**
- * Returns the routes of the files that `npm run build` made: the loader, and the frame, whose
- * headers name the sites that may embed it (src/features/widgets/README.md). `built`: the folder of
- * the build.
+ * Returns the routes of the files that `npm run build` made: the loader, and the pages of the panel
+ * and of the bubble, whose headers name the sites that may embed them
+ * (src/features/widgets/README.md). `built`: the folder of the build.
  */
 export function frameRoutes({ database, filesOrigin }: FrameRoutesOptions, built = BUILT): PublicRoutes {
   const frame = { built, assets: '/widget/assets', title: 'Chat', what: 'widget' };
-  const page = documentRoute(() => builtDocument(frame));
-  return {
-    '/widget.js': documentRoute(() => loaderDocument(built), LOADER_HEADERS),
-    '/widget/frame': async (request) => {
+  const pages = new Map(WIDGET_LANGUAGES.map((tag) => [tag, pageIn(tag, frame)]));
+  const bubble = documentRoute(() => builtDocument({ ...frame, page: 'bubble.json', title: 'News' }));
+  /** Returns the route of a page that the widget's sites alone embed. */
+  const framed =
+    (pageFor: (request: PublicRequest) => PublicRoute): PublicRoute =>
+    async (request) => {
       const sites = await sitesOf(database, request);
       if (sites === undefined) return NOT_FOUND;
-      const answer = await page(request);
+      const answer = await pageFor(request)(request);
       return { ...answer, headers: { ...answer.headers, ...frameHeaders(sites, filesOrigin) } };
-    },
+    };
+  return {
+    '/widget.js': documentRoute(() => loaderDocument(built), LOADER_HEADERS),
+    '/widget/frame': framed((request) => pages.get(languageIn(request))!),
+    '/widget/bubble': framed(() => bubble),
     ...builtAssetRoutes(frame),
   };
+}
+
+/** Returns the document in a language: an empty panel, which its script fills. */
+function pageIn(tag: WidgetLanguage, frame: BuiltPageOptions): PublicRoute {
+  const language = { tag, direction: directionOf(tag) };
+  return documentRoute(() => builtDocument({ ...frame, language, shell: SHELL }));
+}
+
+/** Looks like the panel at its start (packages/widget/main.css). */
+const SHELL = html`<div class="shell chat" aria-hidden="true">
+<div class="chat-head" data-large="true"><span class="shell-face"></span><span class="shell-name"></span></div>
+<div class="chat-body shell-body"></div>
+<div class="shell-field"></div>
+</div>
+`;
+
+/** Returns the language that the address of the frame names, else English. */
+function languageIn({ query }: Pick<PublicRequest, 'query'>): WidgetLanguage {
+  return languageOf([new URLSearchParams(query).get('lang') ?? '']);
 }
 
 /** The folder that `npm run build` writes. */

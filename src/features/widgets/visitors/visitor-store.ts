@@ -41,6 +41,11 @@ export async function findCustomerOf(
   return found?.id;
 }
 
+/** Returns whether a customer can still act. */
+export async function isActiveCustomer(tx: Tx, id: string): Promise<boolean> {
+  return (await tx.query(FIND_ACTIVE, id)).length > 0;
+}
+
 export async function markClaimed(
   tx: Tx,
   id: string,
@@ -98,6 +103,9 @@ const FIND_CUSTOMER = statement<[accountId: string, address: string], { id: stri
     WHERE a.account_id = $1 AND a.customer AND lower(a.handle) = lower($2) AND a.deactivated_at IS NULL
       AND NOT EXISTS (SELECT FROM visitors v WHERE v.id = a.id)
     ORDER BY a.created_at, a.id LIMIT 1`;
+
+const FIND_ACTIVE = statement<[id: string]>('find-active-customer-of-visitor')`
+    SELECT FROM actors WHERE id = $1 AND customer AND deactivated_at IS NULL`;
 
 const MARK_CLAIMED = statement<
   [id: string, customerId: string, conversationIds: readonly string[]],

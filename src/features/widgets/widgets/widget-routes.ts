@@ -13,8 +13,10 @@ import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
 import { keyOf } from '../../../core/accounts/collections/account-list.ts';
 import { auditAccount } from '../../../core/audit/audit.ts';
 import { hasGroup } from '../../../core/conversations/rows/conversation-store.ts';
+import { readMailboxOf } from '../../../core/resources/mailbox.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { AnswerTimes } from './answer-times.ts';
 import { checkWidget, columnsOf, presentPublic, presentWidget } from './widget.ts';
 import {
   deleteWidget,
@@ -37,6 +39,7 @@ export interface WidgetRoutesOptions {
 /** Returns the routes of widgets (docs/contract.md#widgets), for admins and visitors. */
 export function widgetRoutes({ database, sendsMail }: WidgetRoutesOptions): Route[] {
   const common = { since: '1.3.harbor', agents: false } as const;
+  const answerTimes = new AnswerTimes(database);
   return [
     defineRoute({
       ...common,
@@ -129,22 +132,27 @@ export function widgetRoutes({ database, sendsMail }: WidgetRoutesOptions): Rout
       open: true,
       customers: true,
       response: WidgetPublic,
-      handle: async ({ params }) =>
-        presentPublic(await findOffered(database, params.id!), Date.now(), sendsMail),
+      async handle({ params }) {
+        const row = await findOffered(database, params.id!);
+        const answersIn = await answerTimes.of(row);
+        return presentPublic(row, { nowMs: Date.now(), answersIn, sendsMail });
+      },
     }),
   ];
 }
 
 const LIST = defineList('widgets', ['time', 'text']);
 
-type References = Pick<UpdateWidgetBody, 'group_id' | 'identity_provider_id'>;
+type References = Pick<UpdateWidgetBody, 'group_id' | 'identity_provider_id' | 'inbox_id'>;
 
 async function checkReferences(
   tx: Tx,
   accountId: string,
-  { group_id, identity_provider_id }: References,
+  { group_id, identity_provider_id, inbox_id }: References,
 ): Promise<void> {
   if (group_id && !(await hasGroup(tx, accountId, group_id))) throw notFound('group', 'group_id');
+  if (inbox_id && (await readMailboxOf(tx, accountId, inbox_id)) === undefined)
+    throw notFound('inbox', 'inbox_id');
   if (!identity_provider_id) return;
   const person = await personOfProvider(tx, accountId, identity_provider_id);
   if (person === undefined) throw notFound('identity provider', 'identity_provider_id');

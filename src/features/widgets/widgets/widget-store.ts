@@ -16,6 +16,8 @@ export type WidgetRow = Selectable<Schema['widgets']>;
 export type OfferedWidget = WidgetRow & {
   readonly persona_name: string | null;
   readonly persona_avatar_url: string | null;
+  /** Up to three active users of its group; null without `show_team`. */
+  readonly team: readonly { readonly name: string; readonly avatar_url: string | null }[] | null;
 };
 
 /** Most widgets of an account. */
@@ -82,6 +84,15 @@ export async function deleteWidget(tx: Tx, { id }: WidgetRow): Promise<void> {
   await enqueueRightsChanged(tx, [id, ...ended.map(({ family_id }) => family_id)]);
 }
 
+/** Takes a deleted inbox from the widgets that mail answers from it. */
+export async function forgetInbox(tx: Tx, inboxId: string): Promise<void> {
+  const widgets = await tx.query(FORGET_INBOX, inboxId);
+  await enqueueRightsChanged(
+    tx,
+    widgets.map(({ id }) => id),
+  );
+}
+
 /** Returns the kind of person of a provider's tokens; undefined without such a provider. */
 export async function personOfProvider(
   tx: Tx,
@@ -107,7 +118,14 @@ const COUNT = statement<[accountId: string], { used: number }>('count-widgets')`
     SELECT count(*) AS used FROM widgets WHERE account_id = $1`;
 
 const READ_OFFERED = statement<[id: string, personaName: string], OfferedWidget>('read-offered-widget')`
-    SELECT w.*, a.name AS persona_name, a.avatar_url AS persona_avatar_url
+    SELECT w.*, a.name AS persona_name, a.avatar_url AS persona_avatar_url,
+      CASE WHEN w.show_team THEN (SELECT json_agg(json_build_object('name', f.name, 'avatar_url', f.avatar_url)
+        ORDER BY f.avatar_url IS NULL, f.position)
+        FROM (SELECT u.name, u.avatar_url, m.position
+          FROM group_members m JOIN actors u ON u.id = m.actor_id
+          WHERE m.group_id = g.id AND u.type = 'user' AND NOT u.customer AND u.deactivated_at IS NULL
+            AND u.name IS NOT NULL
+          ORDER BY u.avatar_url IS NULL, m.position LIMIT 3) f) END AS team
     FROM widgets w JOIN accounts c ON c.id = w.account_id AND c.deleted_at IS NULL
       LEFT JOIN messaging_groups g ON g.id = coalesce(w.group_id,
         (SELECT s.id FROM messaging_groups s WHERE s.account_id = w.account_id AND s.name = $2))
@@ -117,6 +135,10 @@ const READ_OFFERED = statement<[id: string, personaName: string], OfferedWidget>
 const END_SESSIONS = statement<[widgetId: string], { family_id: string }>('end-sessions-of-widget')`
     UPDATE refresh_tokens SET revoked_at = clock_timestamp()
     WHERE widget_id = $1 AND revoked_at IS NULL RETURNING family_id`;
+
+const FORGET_INBOX = statement<[inboxId: string], { id: string }>('forget-inbox-of-widgets')`
+    UPDATE widgets w SET inbox_id = NULL, updated_at = later_than(w.updated_at)
+    FROM inboxes i WHERE i.id = $1 AND w.account_id = i.account_id AND w.inbox_id = i.id RETURNING w.id`;
 
 const FIND_PROVIDER = statement<[accountId: string, id: string], { person: ProvidedPerson }>(
   'find-provider-of-widget',

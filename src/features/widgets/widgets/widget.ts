@@ -1,13 +1,14 @@
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import {
+  type AnswerTime,
   type CreateWidgetBody,
   type UpdateWidgetBody,
-  WIDGET_LANGUAGES,
   Widget,
   WidgetPublic,
   type WidgetTexts,
   type WidgetTextsInput,
 } from '@parley/protocol/resources/widget.ts';
+import { WIDGET_LANGUAGES } from '@parley/protocol/resources/widget-languages.ts';
 import { isTimezone } from '@parley/protocol/schema/formats.ts';
 import { presentAs } from '../../../core/resources/present-as.ts';
 import { standingAt } from './hours.ts';
@@ -18,8 +19,16 @@ export function presentWidget(row: WidgetRow): Widget {
   return presentAs(Widget, { ...row, ...shownOf(row) });
 }
 
-/** Returns the widget for visitors. `confirmsAddresses`: whether this server sends mail. */
-export function presentPublic(row: OfferedWidget, nowMs: number, confirmsAddresses: boolean): WidgetPublic {
+interface Offer {
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
+  readonly answersIn: AnswerTime | null;
+  /** Whether this server does. */
+  readonly sendsMail: boolean;
+}
+
+/** Returns the widget for visitors. */
+export function presentPublic(row: OfferedWidget, { nowMs, answersIn, sendsMail }: Offer): WidgetPublic {
   return presentAs(WidgetPublic, {
     id: row.id,
     account_id: row.account_id,
@@ -27,8 +36,11 @@ export function presentPublic(row: OfferedWidget, nowMs: number, confirmsAddress
     persona: { name: row.persona_name ?? '', avatar_url: row.persona_avatar_url },
     ...shownOf(row),
     ...standingAt(row.hours, nowMs),
+    team: (row.team ?? []).map(({ name, avatar_url }) => ({ name: firstName(name), avatar_url })),
+    answers_in: answersIn,
     identifies: row.identity_provider_id !== null,
-    confirms_addresses: confirmsAddresses,
+    confirms_addresses: sendsMail,
+    mails_answers: sendsMail && row.inbox_id !== null,
   });
 }
 
@@ -43,7 +55,8 @@ export function checkWidget({ sites, hours }: Pick<UpdateWidgetBody, 'sites' | '
 
 /** Returns the columns that a body sets. */
 export function columnsOf(body: CreateWidgetBody | UpdateWidgetBody) {
-  const { name, sites, group_id, hours, texts, colors, identity_provider_id, enabled } = body;
+  const { name, sites, group_id, hours, texts, colors, identity_provider_id, show_team, enabled, inbox_id } =
+    body;
   return {
     ...(name !== undefined && { name }),
     ...(sites !== undefined && { sites: readSites(sites) }),
@@ -52,8 +65,14 @@ export function columnsOf(body: CreateWidgetBody | UpdateWidgetBody) {
     ...(texts !== undefined && { texts: JSON.stringify(texts ?? {}) }),
     ...(colors !== undefined && { colors: JSON.stringify(colors ?? {}) }),
     ...(identity_provider_id !== undefined && { identity_provider_id }),
+    ...(show_team !== undefined && { show_team }),
     ...(enabled !== undefined && { enabled }),
+    ...(inbox_id !== undefined && { inbox_id }),
   };
+}
+
+function firstName(name: string): string {
+  return name.trim().split(/\s+/)[0]!;
 }
 
 function shownOf({ texts, colors }: Pick<WidgetRow, 'texts' | 'colors'>) {

@@ -1,5 +1,5 @@
 import { notifyAble, withdrawWork } from '../../../../core/notifications/causes/waiting-work.ts';
-import { preview } from '../../../../core/resources/notification.ts';
+import { beginning } from '../../../../core/resources/notification.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
 import type { Tx } from '../../../../platform/db/connection/handle.ts';
 import { statement } from '../../../../platform/db/connection/statement.ts';
@@ -33,7 +33,7 @@ export async function followApproval(
       category: CATEGORY,
       priority: 'high',
       title: `${agent} asks for approval${run.title === null ? '' : ` in ${run.title}`}`,
-      body: preview(step.tools.join(', ')),
+      body: beginning(step.tools.join(', ')),
       sender_id: run.actor_id,
       sender_type: 'system',
       resource: run.conversation_id === null ? null : { type: 'entity', id: run.conversation_id },

@@ -6,7 +6,7 @@ import { TEXT_ALONE } from '../../../../core/messages/rows/new-message.ts';
 import { type NewNotification, notifyUsers } from '../../../../core/notifications/feed/notify-users.ts';
 import { readActors } from '../../../../core/resources/actor.ts';
 import { readMessage } from '../../../../core/resources/message.ts';
-import { preview } from '../../../../core/resources/notification.ts';
+import { beginning, preview } from '../../../../core/resources/notification.ts';
 import type { EndedRun } from '../state/store.ts';
 
 type EndedOptions = Pick<NodeParts, 'database'> & Pick<Core, 'writePath'>;
@@ -22,12 +22,11 @@ export async function onRunEnded(options: EndedOptions, run: EndedRun): Promise<
 }
 
 async function notify({ database }: EndedOptions, run: EndedRun, recipientId: string): Promise<void> {
-  const body = run.status === 'failed' ? run.error_message : run.text;
   const notification: NewNotification = {
     account_id: run.account_id,
     category: 'agent.run_completed',
     title: `${run.name ?? 'An agent'} ${ENDINGS[run.status] ?? run.status}`,
-    body: body ? preview(body) : null,
+    body: run.status === 'failed' ? beginning(run.error_message ?? '') || null : preview({ body: run.text }),
     sender_id: run.actor_id,
     sender_type: 'system',
     resource: run.conversation_id === null ? null : { type: 'entity', id: run.conversation_id },

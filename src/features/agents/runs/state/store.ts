@@ -3,7 +3,7 @@ import type { RunTrigger } from '@parley/protocol/resources/agent-run.ts';
 import { OPEN_STATUSES, type RunStatus } from '@parley/protocol/resources/run-status.ts';
 import type { UpdateObject } from 'kysely';
 import { type Principal, seesWholeAccount } from '../../../../api/access/principal.ts';
-import { IS_MEMBER } from '../../../../core/resources/participant.ts';
+import { hasMuted, IS_MEMBER } from '../../../../core/resources/participant.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
 import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../../../platform/db/connection/keyset.ts';
@@ -179,11 +179,16 @@ const READ_OPEN_OF_CONVERSATION = statement<[accountId: string, conversationId: 
     SELECT r.id FROM actors a JOIN agent_runs r ON r.actor_id = a.id AND r.completed_at IS NULL
     WHERE a.account_id = $1 AND a.type = 'agent' AND r.conversation_id = $2 ORDER BY r.id`;
 
-// Only users of the account get notifications, and not of their own actions.
+// Only users of the account get notifications, and not of their own actions. An answer in the
+// conversation of the run, or a reply that waits there for approval, notifies its readers itself.
 const READ_ENDED = statement<[runId: string], EndedRun>('read-ended-run')`
     SELECT r.id, r.account_id, r.agent_id, r.actor_id, a.name, r.status, r.error_message, r.output->>'text' AS text,
       r.conversation_id, r.completed_at,
-      CASE WHEN (r.status <> 'cancelled' OR r.cancelled_by IS DISTINCT FROM t.id) AND ${mayReceiveEvents('t.id')}
+      CASE WHEN (r.status <> 'cancelled' OR r.cancelled_by IS DISTINCT FROM t.id) AND ${mayReceiveEvents('t.id')} AND NOT (
+        r.status = 'completed' AND EXISTS (
+          SELECT FROM messages m JOIN participants p ON p.conversation_id = m.conversation_id AND p.actor_id = t.id
+          WHERE m.id = r.reply_message_id AND m.conversation_id = r.conversation_id AND m.deleted_at IS NULL
+            AND p.${IS_MEMBER} AND NOT ${hasMuted('p')}))
         THEN t.id END AS notified_id
     FROM agent_runs r JOIN actors a ON a.id = r.actor_id
       LEFT JOIN actors t ON t.id = r.triggered_by AND t.type = 'user' AND NOT t.customer

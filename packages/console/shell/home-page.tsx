@@ -1,0 +1,78 @@
+import { useInbox } from '@parley/client/react';
+import type { InboxSummary } from '@parley/protocol/resources/inbox.ts';
+import { Button } from '@parley/ui/elements/button.tsx';
+import { Search, SquarePen } from 'lucide';
+import { useListFilters } from '../inbox/list-filters.ts';
+import { Link } from '../nav/link.tsx';
+import { useSignedIn } from '../session/session-context.tsx';
+
+export interface HomePageProps {
+  readonly onFind: () => void;
+  readonly onNew: () => void;
+  readonly onHelp: () => void;
+}
+
+/** The main part beside the list while no conversation is open: what is new, and what to do. */
+export function HomePage({ onFind, onNew, onHelp }: HomePageProps) {
+  const { can } = useSignedIn();
+  const { conversations, summary, status } = useInbox({ pageSize: 1, include: [] });
+  const isNew = status === 'ready' && conversations.length === 0;
+  return (
+    <section class="home-page" aria-labelledby="home-title">
+      <h1 id="home-title">{isNew ? 'Welcome' : 'Inbox'}</h1>
+      {isNew ? (
+        <p>
+          You are in no conversation yet. Begin one with a colleague or a group, or wait until you are added
+          to one: it then appears in the list.
+        </p>
+      ) : (
+        summary !== null && <Numbers summary={summary} />
+      )}
+      <div class="home-page-acts">
+        {can('messaging:create') && (
+          <Button {...(isNew && { look: 'primary' as const })} icon={SquarePen} onClick={onNew}>
+            Begin a conversation
+          </Button>
+        )}
+        <Button icon={Search} onClick={onFind}>
+          {isNew ? 'Find people' : 'Find a conversation or a person'}
+        </Button>
+        <Button look="plain" onClick={onHelp}>
+          Keyboard shortcuts <kbd>?</kbd>
+        </Button>
+      </div>
+    </section>
+  );
+}
+
+function Numbers({ summary }: { readonly summary: InboxSummary }) {
+  const [, choose] = useListFilters();
+  const { unread, mine, work } = summary;
+  if (unread + mine + (work?.count ?? 0) === 0) return <p>Everything is read, and nothing waits for you.</p>;
+  return (
+    <ul class="home-page-numbers">
+      {unread > 0 && (
+        <li>
+          <button type="button" onClick={() => choose({ filter: ['unread'] })}>
+            <b>{unread}</b> unread
+          </button>
+        </li>
+      )}
+      {work !== undefined && work.count > 0 && (
+        <li>
+          <Link to={{ main: { at: 'work' } }}>
+            <b>{work.count}</b> waiting for you
+            {work.unassigned > 0 && `, ${work.unassigned} of them without an owner`}
+          </Link>
+        </li>
+      )}
+      {mine > 0 && (
+        <li>
+          <button type="button" onClick={() => choose({ filter: ['mine'] })}>
+            <b>{mine}</b> open {mine === 1 ? 'case' : 'cases'} of yours
+          </button>
+        </li>
+      )}
+    </ul>
+  );
+}

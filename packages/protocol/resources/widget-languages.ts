@@ -1,0 +1,34 @@
+/** The languages that the widget is written in; each has its own texts. */
+export const WIDGET_LANGUAGES = [
+  'en',
+  'ar',
+  'de',
+  'es',
+  'fr',
+  'it',
+  'ja',
+  'nl',
+  'pl',
+  'pt',
+  'tr',
+  'zh',
+] as const;
+export type WidgetLanguage = (typeof WIDGET_LANGUAGES)[number];
+
+/** Returns the direction in which a language is written. */
+export function directionOf(language: WidgetLanguage): 'ltr' | 'rtl' {
+  return language === 'ar' ? 'rtl' : 'ltr';
+}
+
+/**
+ * Returns the widget's language that is nearest to the wanted ones, of which the first is wanted
+ * most: `pt-BR` is Portuguese. English if the widget has none of them.
+ */
+export function languageOf(wanted: readonly string[]): WidgetLanguage {
+  for (const tag of wanted) {
+    const [name] = tag.trim().toLowerCase().split(/[-_;]/);
+    const known = WIDGET_LANGUAGES.find((language) => language === name);
+    if (known !== undefined) return known;
+  }
+  return 'en';
+}
