@@ -292,7 +292,7 @@ t.test('choosing the readers leads to the field, and nothing that is typed is a 
   }
   await page.locator('.inbox-row-link').first().focus();
   await page.keyboard.press('n');
-  await page.getByRole('dialog', { name: 'New conversation' }).waitFor();
+  await page.getByLabel('Note to the team').and(page.locator('textarea:focus')).waitFor();
 });
 
 t.test('a reply by mail has a subject and copies', async (t) => {
@@ -381,7 +381,7 @@ t.test('a draft is approved as it is shown, edited, or rejected with a reason', 
   const own = grace.page.locator('.draft-card');
   await own.getByRole('button', { name: 'Edit' }).click();
   await own.getByLabel('Text of the message').fill('We refund half of it.');
-  await own.getByRole('button', { name: 'Save' }).click();
+  await own.getByRole('button', { name: 'Save', exact: true }).click();
   await own.getByText('We refund half of it.').waitFor();
   await card.getByRole('button', { name: 'Approve and send' }).click();
   await card.getByRole('alert').waitFor();
