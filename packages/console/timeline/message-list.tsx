@@ -121,9 +121,15 @@ export function MessageList(props: MessageListProps) {
     if (ends > 0) toNewest();
   }, [ends]);
   useTarget({ target, list, keeper, source, reveal });
+  const [shownAt] = useState(Date.now);
   const last = messages.at(-1);
   const lastKey = last?.key;
-  const isOwnEcho = last?.id === null && last.delivery === 'pending' && last.reply_to_id === null;
+  const isOwnEcho =
+    last?.id === null &&
+    last.delivery === 'pending' &&
+    last.reply_to_id === null &&
+    // One that waits since before does not take its writer away from the message of the address.
+    Date.parse(last.created_at) >= shownAt;
   const sent = useEvent(onOwn);
   useEffect(() => {
     if (isOwnEcho) sent();

@@ -371,7 +371,8 @@ t.test('narrow: one part, a way back with the focus, and nothing to scroll sidew
   await page.setViewportSize({ width: 900, height: 700 });
   await page.goto(`${app.baseUrl}/console/c/${conversations.group}?pane=details`);
   await page.locator('.side-pane').waitFor();
-  t.notOk(await page.locator('#main').isVisible(), 'two parts: the pane stands for the conversation');
+  t.ok(await page.locator('#main').isVisible(), 'two parts: the conversation');
+  t.notOk(await page.locator('.side-bar').isVisible(), 'and the pane in place of the list');
   await page.setViewportSize({ width: 1280, height: 700 });
   for (const part of ['.side-bar', '#main', '.side-pane']) t.ok(await page.locator(part).isVisible(), part);
   await page.close();

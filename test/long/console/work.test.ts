@@ -91,9 +91,9 @@ t.test('a proposed reply is approved, and an assigned case waits until it is ans
 
   await call('PATCH', `/v1/messaging/conversations/${id}`, { body: { assignee_id: ada.id } });
   await cases.sent(id, { body: 'Where is it now?' }, { token: customerToken });
-  const row = page.locator('.work-page').getByRole('link', { name: 'Where is it now?' });
-  await row.waitFor();
-  await cases.sent(id, { body: 'On its way.', channel: 'message' }, { token: ada.access_token });
+  const row = page.locator(`.work-page a[href*="${id}"]`);
+  await row.filter({ hasText: 'Where is it now?' }).waitFor();
+  await cases.sent(id, { body: 'On its way.', audience: 'customer' }, { token: ada.access_token });
   await row.waitFor({ state: 'detached' });
   await cases.sent(id, { body: 'Thank you!' }, { token: customerToken });
   await page.locator('.work-page').getByRole('link', { name: 'Thank you!' }).click();
@@ -122,8 +122,8 @@ t.test('cases without an owner stand first, the longest waiting first, and are t
   const mine = page.locator('.work-page').getByRole('region', { name: 'Customers to answer' });
   await mine.locator(`a[href*="${first.id}"]`).waitFor();
   await rows.nth(1).waitFor({ state: 'detached' });
-  await cases.sent(second.id, { body: 'It comes.', channel: 'message' }, { token: ada.access_token });
-  await rows.first().waitFor({ state: 'detached' });
+  await cases.sent(second.id, { body: 'It comes.', audience: 'customer' }, { token: ada.access_token });
+  await part.locator(`a[href*="${second.id}"]`).waitFor({ state: 'detached' });
   await page
     .locator('.side-bar')
     .getByText(`${before.counts.count - 1} waiting`)
