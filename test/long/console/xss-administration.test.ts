@@ -132,7 +132,13 @@ t.test('what is sent to webhooks, what receivers answer, and what the list says 
   await until(() => titles().size >= XSS_KINDS.length, { what: 'every payload' });
   await shown.go('work');
   await shown.go(`administration/webhooks/${id}`);
-  await page.getByRole('cell', { name: '503' }).first().waitFor();
+  const deliveries = page.locator('.delivery-list summary');
+  await deliveries.filter({ hasText: 'Answered 503' }).first().waitFor();
+  t.comment('the answer to each try, and the request');
+  for (const one of await deliveries.all()) await one.click();
+  await until(async () => (await page.locator('.delivery-open pre').count()) >= (await deliveries.count()), {
+    what: 'open deliveries',
+  });
   await watch.look(page, []);
   shown.nothingRan(t);
 
