@@ -35,7 +35,22 @@ const ENUMERATIONS: Enumerations = {
   actors: {
     type: { agent: true, api_key: true, group: true, user: true },
   },
-  address_confirmations: { language: { ar: true, en: true } },
+  address_confirmations: {
+    language: {
+      ar: true,
+      de: true,
+      en: true,
+      es: true,
+      fr: true,
+      it: true,
+      ja: true,
+      nl: true,
+      pl: true,
+      pt: true,
+      tr: true,
+      zh: true,
+    },
+  },
   agent_definitions: {
     definition_type: { custom: true, system: true },
     status: { active: true, inactive: true },

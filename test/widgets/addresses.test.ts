@@ -1,6 +1,7 @@
 /** Addresses that visitors type, and the links that confirm them (docs/contract.md#widgets). */
 
 import type { AddressConfirmation, VisitorSession } from '@parley/protocol/resources/widget.ts';
+import { WIDGET_LANGUAGES } from '@parley/protocol/resources/widget-languages.ts';
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import { sql } from 'kysely';
 import t from 'tap';
@@ -102,10 +103,16 @@ t.test('a link makes the visitor the customer of the address, where it was opene
   );
 });
 
-t.test('an unknown address is a new customer, in Arabic too', async (t) => {
+t.test('an unknown address is a new customer, in each language of the widget', async (t) => {
   const a = await visitor(shop);
   await confirm(a.access_token, 'new@shop.example', { language: 'ar' });
   t.match(await mailTo('new@shop.example'), 'dir="rtl"');
+  t.comment('the others, each to another visitor');
+  for (const language of WIDGET_LANGUAGES) {
+    const b = await visitor(shop);
+    await confirm(b.access_token, `${language}@shop.example`, { language });
+    t.match(await mailTo(`${language}@shop.example`), `<html lang="${language}"`);
+  }
   const { body } = await open(await tokenTo('new@shop.example'));
   t.match(await need('GET', `/v1/customers/${body.customer_id}`), { email: 'new@shop.example' });
 });
@@ -308,7 +315,7 @@ t.test('who may ask, and where no mail is sent', async (t) => {
   t.equal(await ask(await app.tokenOf(a.customer_id)), '403 insufficient_permissions null', 'a customer');
   t.equal(await ask(a.access_token, (await widget()).id), '403 insufficient_permissions null');
   t.equal(await ask(a.access_token, shop.id, { email: 'no' }), '400 invalid_format email');
-  t.equal(await ask(a.access_token, shop.id, { ...body, language: 'fr' }), '422 validation_failed language');
+  t.equal(await ask(a.access_token, shop.id, { ...body, language: 'xx' }), '422 validation_failed language');
   t.match(await need('GET', `/v1/widgets/${shop.id}/public`), { confirms_addresses: true });
 
   const mute = await startTestApp(t);

@@ -92,10 +92,18 @@ t.test('actions: what the caller may not do is not offered', async (t) => {
   t.ok(labels({ type: 'direct_message' }).includes('Archive'));
   t.notOk(labels({ type: 'direct_message' }, { can: () => false }).includes('Archive'));
   const ofCase = { audience: 'customer', workflow_status: 'open', assignee_id: null };
-  t.match(labels(ofCase).slice(4), ['Assign to me', 'Assign…', 'Resolve']);
+  t.match(labels(ofCase).slice(4), [
+    'Assign to me',
+    'Assign…',
+    'Move to “Waiting for the team”',
+    'Move to “Waiting for the customer”',
+    'Resolve',
+  ]);
   t.match(labels({ ...ofCase, assignee_id: ME, workflow_status: 'resolved' }).slice(4), [
     'Assign…',
     'Unassign',
+    'Move to “Waiting for the team”',
+    'Move to “Waiting for the customer”',
     'Reopen',
   ]);
   const viewer = member(ME, { role: 'viewer' });

@@ -13,16 +13,16 @@ import {
   Times,
   Timestamp,
 } from '../schema/schema.ts';
-import { Since } from '../schema/since.ts';
+import { MEMBERS_SINCE, type MembersSince, Since } from '../schema/since.ts';
 import { Clock, Timezone, WEEKDAYS } from './notification-settings.ts';
-import type { WidgetLanguage } from './widget-languages.ts';
+import { WIDGET_LANGUAGES, type WidgetLanguage } from './widget-languages.ts';
 
 /** English and Arabic are as old as the widget. */
 const MORE_LANGUAGES_SINCE = '1.4.harbor-preview.1';
 
-/** The languages of the mail that confirms an address. */
-const CONFIRMATION_LANGUAGES = ['en', 'ar'] as const;
-export type ConfirmationLanguage = (typeof CONFIRMATION_LANGUAGES)[number];
+const LANGUAGES_SINCE: MembersSince<WidgetLanguage> = Object.fromEntries(
+  WIDGET_LANGUAGES.filter((one) => one !== 'en' && one !== 'ar').map((one) => [one, MORE_LANGUAGES_SINCE]),
+);
 
 export const WIDGET_LIMITS = {
   sites: 50,
@@ -320,7 +320,10 @@ export const ConfirmAddressBody = Body(
       'The address that gets the mail.',
     ),
     language: Type.Optional(
-      described(OneOf(CONFIRMATION_LANGUAGES), 'The language of the mail. Default `en`.'),
+      described(
+        OneOf(WIDGET_LANGUAGES, { [MEMBERS_SINCE]: LANGUAGES_SINCE }),
+        'The language of the mail. Default `en`.',
+      ),
     ),
   },
   { examples: [{ email: 'ada@example.com' }] },

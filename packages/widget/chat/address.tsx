@@ -41,7 +41,7 @@ export function Address({ texts, widget, language, asked, isWaiting, onEntered }
     event.preventDefault();
     void run(async () => {
       const path = `/v1/widgets/${widget.id}/visitors/actions/confirm-address` as const;
-      const body = { email: email.trim(), language: language === 'ar' ? 'ar' : 'en' } as const;
+      const body = { email: email.trim(), language };
       const { confirmation_token, expires_at } = await client!.fetch<AddressConfirmation>(path, {
         method: 'POST',
         body,

@@ -1,9 +1,5 @@
-import type {
-  ConfirmationLanguage,
-  WidgetColorsInput,
-  WidgetHours,
-  WidgetTextsInput,
-} from '@parley/protocol/resources/widget.ts';
+import type { WidgetColorsInput, WidgetHours, WidgetTextsInput } from '@parley/protocol/resources/widget.ts';
+import type { WidgetLanguage } from '@parley/protocol/resources/widget-languages.ts';
 import type { ColumnType, Generated } from 'kysely';
 import type { Time, Times } from '../../platform/db/tables/touched.ts';
 
@@ -54,7 +50,7 @@ interface WidgetTables {
     /** SHA-256 of the token of the link. */
     token_hash: Buffer;
     address: string;
-    language: ConfirmationLanguage;
+    language: WidgetLanguage;
     used_at: string | null;
     /** When the code was entered in the page that asked. */
     code_used_at: string | null;

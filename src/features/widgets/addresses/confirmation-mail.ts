@@ -1,10 +1,11 @@
-import type { ConfirmationLanguage } from '@parley/protocol/resources/widget.ts';
+import { directionOf, type WidgetLanguage } from '@parley/protocol/resources/widget-languages.ts';
 import type { MailText } from '../../../core/features/mails.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { sharedSecret } from '../../../platform/db/shared-secret.ts';
 import { escapeHtml } from '../../../platform/plain-text.ts';
 import { codeOf } from './code.ts';
 import { CONFIRMATION_SECRET, findWaiting, tokenOf } from './confirmation-store.ts';
+import { CONFIRMATION_TEXTS } from './confirmation-texts.ts';
 
 /**
  * Writes the mail that confirms an address, without any text of the visitor. Returns undefined if
@@ -30,50 +31,20 @@ export async function confirmationMail(
 }
 
 function mailText(
-  language: ConfirmationLanguage,
+  language: WidgetLanguage,
   { site, link, code }: Readonly<Record<'site' | 'link' | 'code', string>>,
 ): MailText {
-  const { subject, lines: templates, open, direction } = TEXTS[language];
-  const lines = templates.map((line) => line.replace('{site}', site).replace('{code}', code));
+  const texts = CONFIRMATION_TEXTS[language];
+  const asked = texts.asked.replace('{site}', site);
+  const rest = [texts.code.replace('{code}', code), texts.otherwise];
   const html = [
-    ...lines.slice(0, 1).map((line) => `<p>${escapeHtml(line)}</p>`),
-    `<p><a href="${escapeHtml(link)}">${escapeHtml(open)}</a></p>`,
-    ...lines.slice(1).map((line) => `<p>${escapeHtml(line)}</p>`),
+    `<p>${escapeHtml(asked)}</p>`,
+    `<p><a href="${escapeHtml(link)}">${escapeHtml(texts.open)}</a></p>`,
+    ...rest.map((line) => `<p>${escapeHtml(line)}</p>`),
   ].join('');
   return {
-    subject,
-    text: `${[lines[0], link, ...lines.slice(1)].join('\n\n')}\n`,
-    html: `<!doctype html><html lang="${language}" dir="${direction}"><meta charset="utf-8"><body>${html}</body></html>`,
+    subject: texts.subject,
+    text: `${[asked, link, ...rest].join('\n\n')}\n`,
+    html: `<!doctype html><html lang="${language}" dir="${directionOf(language)}"><meta charset="utf-8"><body>${html}</body></html>`,
   };
 }
-
-interface Texts {
-  readonly subject: string;
-  /** The link follows the first line. */
-  readonly lines: readonly string[];
-  readonly open: string;
-  readonly direction: 'ltr' | 'rtl';
-}
-
-const TEXTS: Readonly<Record<ConfirmationLanguage, Texts>> = {
-  en: {
-    subject: 'Confirm your email address',
-    lines: [
-      'This address was typed into a chat of {site}. If that was you, open the link to go on with the chat in the browser that you open it in. It works once, within an hour.',
-      'Or type this code into the page where you asked for it, to go on there: {code}',
-      'If it was not you, do nothing, and give the code to no one: without the link or the code the chat learns nothing of you.',
-    ],
-    open: 'Go on with the chat',
-    direction: 'ltr',
-  },
-  ar: {
-    subject: 'أكّد عنوان بريدك الإلكتروني',
-    lines: [
-      'كُتب هذا العنوان في محادثة على {site}. إن كنت أنت من كتبه فافتح الرابط لتتابع المحادثة في المتصفح الذي تفتحه فيه. يعمل الرابط مرة واحدة وخلال ساعة.',
-      'أو اكتب هذا الرمز في الصفحة التي طلبته منها لتتابع هناك: {code}',
-      'إن لم تكن أنت فلا تفعل شيئًا ولا تعطِ الرمز لأحد: بدون الرابط أو الرمز لا تعرف المحادثة عنك شيئًا.',
-    ],
-    open: 'متابعة المحادثة',
-    direction: 'rtl',
-  },
-};

@@ -1,7 +1,8 @@
 import { createHmac, hash } from 'node:crypto';
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { newId } from '@parley/protocol/ids.ts';
-import { CODE_TRIES, type ConfirmationLanguage } from '@parley/protocol/resources/widget.ts';
+import { CODE_TRIES } from '@parley/protocol/resources/widget.ts';
+import type { WidgetLanguage } from '@parley/protocol/resources/widget-languages.ts';
 import type { Selectable } from 'kysely';
 import { CONFIRMATION_DUE } from '../../../core/features/mails.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
@@ -27,7 +28,7 @@ interface NewConfirmation {
   readonly widgetId: string;
   readonly visitorId: string;
   readonly address: string;
-  readonly language: ConfirmationLanguage;
+  readonly language: WidgetLanguage;
 }
 
 /**
@@ -166,7 +167,7 @@ const INSERT = statement<
     visitorId: string,
     tokenHash: Buffer,
     address: string,
-    language: ConfirmationLanguage,
+    language: WidgetLanguage,
   ],
   ConfirmationRow
 >('insert-address-confirmation')`
