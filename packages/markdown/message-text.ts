@@ -11,7 +11,7 @@ export function isPlainText({ kind }: MessageText): boolean {
   return kind === 'email';
 }
 
-/** Returns a message as one line of plain text, at most some 200 characters; "" without a text. */
+/** Returns a message as one line of plain text, at most 280 UTF-16 units; "" without a text. */
 export function previewOf(message: MessageText): string {
   const text = message.body ?? '';
   return isPlainText(message) ? shortened(text) : plainLine(text);

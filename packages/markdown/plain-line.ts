@@ -1,7 +1,7 @@
 import type { Block, Inline } from './parts.ts';
 import { readMarkdown } from './read-markdown.ts';
 
-/** Returns Markdown as one line of plain text, for lists: at most some 200 characters. */
+/** Returns Markdown as one line of plain text, for lists: at most 280 UTF-16 units. */
 export function plainLine(text: string): string {
   return wordsAlone(text) ?? readLine(begin(text, READ));
 }
@@ -23,7 +23,7 @@ function readLine(part: string): string {
   return shortened(words || part);
 }
 
-/** Returns a text that is no Markdown as one line, at most some 200 characters. */
+/** Returns a text that is no Markdown as one line, at most 280 UTF-16 units. */
 export function shortened(text: string): string {
   const part = begin(text, READ);
   return begin((UNEVEN.test(part) ? part.replace(/\s+/g, ' ') : part).trim(), SHOWN);
@@ -44,8 +44,9 @@ const MARKS = /[*_`~<[&\\|]|(?:^|[\r\n\u2028\u2029])[ \t]*(?:[-+=#>:]|\d+[.)])/;
 
 const READ = 600;
 /** As much as most lines need: a few of the words are cut again. */
-const ENOUGH = 220;
-const SHOWN = 200;
+const ENOUGH = 300;
+/** Twice the characters of a notification's preview: emoji are two units each. */
+const SHOWN = 280;
 
 function lineOf(block: Block): string {
   switch (block.type) {
