@@ -11,7 +11,7 @@ const SCHEDULED = { kind: 'scheduled', scheduled_at: '2026-03-03T07:00:00.000000
  */
 export const EFFECTS: Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>> = {
   reject_reply_draft: { ...UNSENT, status: 'rejected', visibility: 'external', client_message_id: null },
-  approve_reply_draft: { visibility: 'external', client_message_id: null },
+  approve_reply_draft: { visibility: 'external', client_message_id: null, approved_by: ACTOR },
   cancel_scheduled_message: { ...SCHEDULED, ...UNSENT, status: 'canceled' },
   send_scheduled_message_now: SCHEDULED,
   update_message: { edited_at: TIMES.updated_at, edited_by: ACTOR },
