@@ -37,7 +37,7 @@ import { isAllPublic } from '../resources/metadata.ts';
 import { readIdsWithMetadata } from '../resources/metadata-filter.ts';
 import { ACTORS } from '../resources/shown-conversation.ts';
 import { type InboxFilters, type InboxRow, readClock, readInbox, TIME_OF } from './list-store.ts';
-import { readOwned } from './owned-filter.ts';
+import { type OWNED, readOwned } from './owned-filter.ts';
 
 const SINCE = '1.2.harbor';
 const COMBINED_SINCE = '1.4.harbor-preview.1';
@@ -189,13 +189,15 @@ async function resolved(
   if (externalId !== undefined && (one === undefined || ids?.includes(one) === false)) return undefined;
   const named = async (param: string, id: string | undefined) =>
     id === undefined ? undefined : (await readActorFilter(database, principal, param, [id]))[0];
+  const owned = async (param: keyof typeof OWNED, id: string | undefined) =>
+    id === undefined ? undefined : await readOwned(database, principal, param, id);
   return {
     ...filters,
     assigneeId: assigneeId && (await readAssigneeFilter(database, principal, assigneeId)),
     participantId: await named('participant_id', participantId),
     customerId: await named('customer_id', customerId),
-    groupId: groupId && (await readOwned(database, principal, 'group_id', groupId)),
-    mailboxId: mailboxId && (await readOwned(database, principal, 'inbox_id', mailboxId)),
+    groupId: await owned('group_id', groupId),
+    mailboxId: await owned('inbox_id', mailboxId),
     topic: topic && (await readTopicFilter(database, principal, topic)),
     ids: one === undefined ? ids : [one],
   };

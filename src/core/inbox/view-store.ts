@@ -43,10 +43,10 @@ export async function createView(
   { name, filters }: Static<typeof CreateConversationViewBody>,
 ): Promise<ViewRow> {
   const { accountId, actor } = principal;
+  await checkFilters(tx, principal, filters);
   if (actor.type !== 'user') {
     throw new ApiError('insufficient_permissions', 'Only users have saved views: use the token of a user.');
   }
-  await checkFilters(tx, principal, filters);
   // Locked, so that the quota holds for concurrent requests.
   await tx.kysely.selectFrom('actors').select('id').where('id', '=', actor.id).forNoKeyUpdate().execute();
   const used = (await tx.query(COUNT, actor.id))[0]!.count;
