@@ -1,5 +1,6 @@
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { useResource } from '@parley/ui/hooks/resource.ts';
+import { currentPlace, go } from '../nav/place.ts';
 import { KeyForm } from './key-form.tsx';
 import { cookieSession, type DemoPerson, demoPeople, openDemoSession, type Session } from './session.ts';
 
@@ -22,7 +23,9 @@ export function SignIn({ onSession }: SignInProps) {
   });
   const enter = async ({ key }: DemoPerson) => {
     const session = await demoSessionOf(key);
-    if (session !== null) onSession(session);
+    if (session === null) return;
+    if (currentPlace().main.at === 'home') go({ main: { at: 'home', opens: 'newest' } }, { replace: true });
+    onSession(session);
   };
   if (offered === null) return <p class="session-wait">{problem}</p>;
   return (
