@@ -242,7 +242,7 @@ t.test('customers see replies of an exported case under the persona, as before',
   const at = `/v1/messaging/conversations/${cases[0]!.id}`;
   const since = async () => (await call<Conversation>('GET', at)).body.waiting_since;
   await call('PATCH', at, { body: { workflow_status: 'open' } });
-  t.equal(await since(), null, 'nobody waits since what was imported');
+  t.equal(await since(), null, 'no customer waits since the import');
   const token = await app.tokenOf(cases[0]!.author_id);
   const later = await call<ChatMessage>('POST', `${at}/messages`, {
     token,
