@@ -203,6 +203,7 @@ t.test('visitors see what is meant for them, without a credential', async (t) =>
     answers_in: null,
     identifies: true,
     confirms_addresses: false,
+    mails_answers: false,
   });
   t.equal(headers.get('Set-Cookie'), null);
   t.notMatch(text, 'Secret name');
