@@ -2,6 +2,7 @@ import type { Client } from '@parley/client';
 import { ParleyProvider } from '@parley/client/react';
 import { useEvent } from '@parley/ui/hooks/use-event.ts';
 import { useEffect, useState } from 'preact/hooks';
+import { currentPlace, go } from './nav/place.ts';
 import { connectAs } from './session/connect-as.ts';
 import { useInvitation } from './session/invitation.ts';
 import { Invited } from './session/invited.tsx';
@@ -22,7 +23,13 @@ export function Console() {
     };
     return <Invited secret={invitation} onSession={enter} onOther={() => setInvitation(null)} />;
   }
-  if (session === null) return <SignIn onSession={setSession} />;
+  if (session === null) {
+    const begin = (next: Session) => {
+      if (currentPlace().main.at === 'home') go({ main: { at: 'home', opens: 'newest' } }, { replace: true });
+      setSession(next);
+    };
+    return <SignIn onSession={setSession} onDemo={begin} />;
+  }
   return <SignedIn key={session.key} session={session} onEnd={() => setSession(null)} />;
 }
 

@@ -9,6 +9,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { dirname, join, resolve } from 'node:path';
 import { newId } from '@parley/protocol/ids.ts';
 import { CURRENT_VERSION } from '@parley/protocol/versions.ts';
+import { sql } from 'kysely';
 import type { Tokens } from '../api/access/tokens.ts';
 import { createAccount } from '../core/accounts/account/accounts.ts';
 import { createActor, createCustomer } from '../core/accounts/actors/actors.ts';
@@ -213,6 +214,12 @@ async function demoRows(tx: Tx): Promise<DemoRows> {
   if (known !== undefined) return known;
   const first = await insertRows(tx);
   const rows = { ...first, inbox: await addInbox(tx, first) };
+  // They stay empty, and lists show them below the day that follows (demo/day.ts).
+  await tx.kysely
+    .updateTable('conversations')
+    .set({ created_at: sql<string>`created_at - interval '1 day'` })
+    .where('account_id', '=', rows.accountId)
+    .execute();
   await extendDemo(tx, rows);
   return rows;
 }

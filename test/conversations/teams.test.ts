@@ -1,6 +1,7 @@
 /** Who takes part in a case by a group, and what of it they are notified of. */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
 import type { List } from '@parley/protocol/lists.ts';
 import type { MessagingGroup } from '@parley/protocol/resources/actor.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
@@ -10,7 +11,10 @@ import type { Participant } from '@parley/protocol/resources/participant.ts';
 import type { Widget } from '@parley/protocol/resources/widget.ts';
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
+import type { ReceivedFrame } from '../gateway/fixture.ts';
+import { resume } from '../gateway/missed.ts';
 import { newReader, openSocket, type Reader } from '../notifications/readers.ts';
+import { inAnyOrder } from '../support/any-order.ts';
 import { borrowTestApp, callsAt } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { visitorsOf } from '../widgets/fixture.ts';
@@ -22,6 +26,15 @@ const { refusal } = callsAt(app, NEWEST_VERSION);
 const { need, widget, visitor, openCase, send } = visitorsOf(app);
 const CONVERSATIONS = '/v1/messaging/conversations';
 const GROUPS = '/v1/messaging/groups';
+const FEED = '/v1/messaging/notifications?include[]=resource&limit=100';
+/** Where a reader is shown a case in which a customer waits, and what it has written. */
+const DOORS = [
+  FEED,
+  `${CONVERSATIONS}?limit=100`,
+  `${CONVERSATIONS}?order=waiting&limit=100`,
+  '/v1/messaging/search?q=before&limit=100',
+  '/v1/messaging/work',
+];
 
 t.test(
   'a case of a visitor reaches every member of the group: unread, on its socket, in its feed',
@@ -155,6 +168,82 @@ t.test('who was added by name stays, the assignee too; who left or was removed s
   );
 });
 
+t.test('a socket of another team gets nothing of a case, live or when it resumes', async (t) => {
+  const [ours, theirs] = await people(2);
+  const { shop } = await team([ours]);
+  const { shop: other } = await team([theirs]);
+  const socket = await openSocket(t, app, ours, NEWEST_VERSION);
+  const { cursor } = await socket.frame('ready');
+  const hidden = await visitorCase(other);
+  const absent = newId('conversation');
+  for (const [command, fields] of [
+    ['subscribe', { after_sequence: 0 }],
+    ['typing', { state: 'start' }],
+    ['mark_read', { sequence: 1 }],
+  ] as const) {
+    const asked = (conversation_id: string) => socket.request(command, { conversation_id, ...fields });
+    const { error } = await asked(hidden.id);
+    t.match(error, { code: 'resource_not_found' });
+    t.strictSame(error, (await asked(absent)).error, command);
+  }
+  await send(hidden.token, hidden.id, 'Only for them');
+  const { id, token } = await visitorCase(shop);
+  await send(token, id, 'For us');
+  await socket.frame(({ event }) => event === 'notification.created');
+  const late = await openSocket(t, app, ours, NEWEST_VERSION);
+  const frames = await resume(late, cursor, { [hidden.id]: 0, [absent]: 0, [id]: 0 });
+  t.strictSame(
+    frames.filter(({ type }) => type === 'resync'),
+    [hidden.id, absent].map((conversation_id) => ({ type: 'resync', conversation_id, reason: 'revoked' })),
+  );
+  t.ok(frames.some(({ data }) => data?.body === 'For us'));
+  const got = [...socket.frames, ...frames].filter(({ type }) => type !== 'resync');
+  t.notOk(JSON.stringify(got).includes(hidden.id));
+});
+
+t.test('who leaves a group loses its cases on an open socket too, and keeps those of another', async (t) => {
+  const [leaving, stays, named] = await people(3);
+  const { group, shop } = await team([leaving, stays, named]);
+  const { shop: other } = await team([leaving]);
+  const lost = await visitorCase(shop);
+  const kept = await visitorCase(other);
+  await add(lost.id, named);
+  await send(lost.token, lost.id, 'Before');
+  await send(kept.token, kept.id, 'Before');
+  await until(async () => (await feed(leaving)).length === 2, { what: 'both messages' });
+  t.strictSame(inAnyOrder(await traces(leaving, lost.id)), inAnyOrder(DOORS), 'all of it is there');
+  const [socket, ofNamed] = [
+    await openSocket(t, app, leaving, NEWEST_VERSION),
+    await openSocket(t, app, named, NEWEST_VERSION),
+  ];
+  const { cursor } = await socket.frame('ready');
+  for (const { id } of [lost, kept]) t.ok((await socket.request('subscribe', { conversation_id: id })).ok);
+  t.ok((await ofNamed.request('subscribe', { conversation_id: lost.id })).ok);
+
+  await members(group.id, [stays]);
+  await socket.frame(({ type, conversation_id: of }) => type === 'resync' && of === lost.id);
+  await socket.frame(({ event, data }) => event === 'conversation.removed' && data?.id === lost.id);
+  await send(lost.token, lost.id, 'Afterwards');
+  await send(kept.token, kept.id, 'Afterwards');
+  const isAfter = ({ data }: ReceivedFrame) => data?.body === 'Afterwards';
+  const of = (id: string) => (frame: ReceivedFrame) => isAfter(frame) && frame.conversation_id === id;
+  await ofNamed.frame(of(lost.id));
+  await socket.frame(of(kept.id));
+  t.notOk(socket.frames.some(of(lost.id)));
+  t.strictSame(await traces(leaving, lost.id), [FEED], 'but of what it was notified');
+  t.strictSame(inAnyOrder(await traces(leaving, kept.id)), inAnyOrder(DOORS));
+  t.strictSame(inAnyOrder(await traces(named, lost.id)), inAnyOrder(DOORS), 'who was added by name keeps it');
+
+  const late = await openSocket(t, app, leaving, NEWEST_VERSION);
+  const frames = await resume(late, cursor, { [lost.id]: 0, [kept.id]: 0 });
+  t.notOk(frames.some(of(lost.id)));
+  t.ok(frames.some(of(kept.id)));
+  t.match(
+    frames.filter(({ type }) => type === 'resync'),
+    [{ conversation_id: lost.id, reason: 'revoked' }],
+  );
+});
+
 t.test('the assignee is notified, and who was added by name or mentioned; all read on', async (t) => {
   const [one, two, named] = await people(3);
   const { group, shop } = await team([one, two]);
@@ -268,6 +357,13 @@ t.test('earlier cases are counted, and joined when an admin says so', async (t) 
   }
 });
 
+async function traces({ token }: Reader, id: string): Promise<string[]> {
+  const found = await Promise.all(
+    DOORS.map(async (path) => JSON.stringify(await need('GET', path, { token })).includes(id)),
+  );
+  return DOORS.filter((_, place) => found[place]);
+}
+
 function counts({ id: group_id }: MessagingGroup, open: number, without_members: number): GroupCases {
   return { object: 'group_cases', group_id, open, without_members };
 }
@@ -348,7 +444,6 @@ async function feed(reader: {
   readonly access_token?: string;
 }): Promise<Notification[]> {
   const token = reader.token ?? reader.access_token!;
-  const path = '/v1/messaging/notifications?include[]=resource&limit=100';
-  const { data } = await need<List<Notification>>('GET', path, { token });
+  const { data } = await need<List<Notification>>('GET', FEED, { token });
   return data.filter(({ category }) => category === 'chat.message' || category === 'chat.mention');
 }

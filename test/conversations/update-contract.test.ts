@@ -3,6 +3,7 @@
  * HTTP, on a whole server.
  */
 
+import { randomUUID } from 'node:crypto';
 import { newId } from '@parley/protocol/ids.ts';
 import type { List } from '@parley/protocol/lists.ts';
 import type { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
@@ -131,6 +132,31 @@ t.test('the customer gets system messages of resolving and reopening, without a 
   );
   for (const message of await timeline(id, 2, { headers: { 'Service-Version': '1.3.harbor' } }))
     t.notOk('event' in message);
+});
+
+t.test('a reply that reopens a case is all that its customer gets of it', async (t) => {
+  const { conversation, customer } = await conversations.createCase();
+  const { id } = conversation;
+  await conversations.update(id, { workflow_status: 'resolved' });
+  const token = await app.tokenOf(customer.actor!.id);
+  const [resolved] = await timeline(id, 1, { token });
+  await conversations.ok('POST', `${PATH}/${id}/actions/mark-read`, {
+    token,
+    body: { sequence: resolved!.sequence },
+  });
+  const { id: reply } = await conversations.ok<ChatMessage>('POST', `${PATH}/${id}/messages`, {
+    body: { body: 'One more thing', audience: 'customer', client_message_id: randomUUID() },
+  });
+  const left = async () => {
+    const query = "SELECT FROM outbox WHERE payload ->> 'conversation_id' = $1";
+    return (await database.pool.query(query, [id])).rowCount;
+  };
+  await until(async () => (await left()) === 0, { what: 'all that follows from it' });
+  const seen = await conversations.get(id, 'include[]=last_message', { token });
+  t.match(seen, { unread: 1, last_message: { id: reply } });
+  const { data } = await conversations.ok<List<AuditEvent>>('GET', `${PATH}/${id}/audit`);
+  const moves = data.filter(({ action }) => action === 'conversation.moved');
+  t.match(moves[0]!.details, { from: 'resolved', to: 'waiting_external' }, 'the audit has it');
 });
 
 t.test('the workflow status is changed by hand', async (t) => {

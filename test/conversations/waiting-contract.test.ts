@@ -32,6 +32,7 @@ const user = (actor: { readonly id: string }) => ({ type: 'user', actor_id: acto
 
 interface OpenCase {
   readonly id: string;
+  readonly customerId: string;
   readonly byCustomer: CallOptions;
 }
 
@@ -40,7 +41,8 @@ async function open(): Promise<OpenCase> {
   const { conversation, customer } = await conversations.createCase({
     participants: [{ type: 'customer', name: 'Cleo', email: `${newId('actor')}@example.net` }, user(grace)],
   });
-  return { id: conversation.id, byCustomer: { ...NEW, token: await app.tokenOf(customer.actor!.id) } };
+  const customerId = customer.actor!.id;
+  return { id: conversation.id, customerId, byCustomer: { ...NEW, token: await app.tokenOf(customerId) } };
 }
 
 function send(id: string, options: CallOptions, fields: object = {}): Promise<ChatMessage> {
@@ -88,7 +90,7 @@ t.test('a customer waits from its first message behind the last reply', async (t
   t.equal(await since(group.id), null, 'no case');
 });
 
-t.test('drafts, schedules, deletions and automatic mail', async (t) => {
+t.test('drafts, schedules and deletions', async (t) => {
   const { id, byCustomer } = await open();
   const first = await send(id, byCustomer);
   const second = await send(id, byCustomer);
@@ -115,6 +117,30 @@ t.test('drafts, schedules, deletions and automatic mail', async (t) => {
   await becomes(third.created_at);
   await conversations.ok('DELETE', `/v1/messaging/messages/${third.id}`, BY_ADA);
   await becomes(null);
+});
+
+t.test('imported messages neither begin nor end a wait', async (t) => {
+  const { id, customerId, byCustomer } = await open();
+  const bring = (author_id: string, created_at = '2019-03-04T05:06:07Z') => {
+    const message = {
+      client_message_id: randomUUID(),
+      body: 'before',
+      author_id,
+      created_at,
+      audience: 'customer',
+    };
+    const body = { messages: [message] };
+    return conversations.ok('POST', `${PATH}/${id}/messages/import`, { ...NEW, token: demo.api_key, body });
+  };
+  await bring(customerId);
+  t.equal(await since(id), null);
+  const first = await send(id, byCustomer);
+  await bring(ada.id);
+  await bring(ada.id, new Date().toISOString());
+  t.equal(await since(id), first.created_at);
+  await bring(customerId);
+  await conversations.ok('DELETE', `/v1/messaging/messages/${first.id}`, BY_ADA);
+  await until(async () => (await since(id)) === null, { what: 'the end of the wait' });
 });
 
 t.test('cases of before the column get it in parts', async (t) => {

@@ -99,7 +99,10 @@ t.test('the events and messages of each move', async (t) => {
     ['draft_opened', ['conversation.updated']],
     ['customer_wrote', ['moved resolved open', 'The conversation was reopened.']],
     ['drafts_decided', ['conversation.updated']],
-    ['wait_for_the_team', ['conversation.updated', 'moved open waiting_internal']],
+    ['resolve', ['conversation.updated', 'moved open resolved', 'The conversation was resolved.']],
+    // The customer reads the reply, and nothing besides it.
+    ['reply_sent', ['conversation.updated', 'moved resolved waiting_external']],
+    ['wait_for_the_team', ['conversation.updated', 'moved waiting_external waiting_internal']],
   ];
   for (const [index, [move, told]] of steps.entries()) {
     const before = await read(aCase);

@@ -1,9 +1,12 @@
 /**
  * Two nodes over one Postgres and one Redis: rights that end
- * (docs/architecture.md#rights-that-end), and ephemeral events (docs/realtime.md#events).
+ * (docs/architecture.md#rights-that-end), ephemeral events (docs/realtime.md#events), and one that
+ * is killed.
  */
 
+import { randomUUID } from 'node:crypto';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
@@ -30,6 +33,7 @@ t.teardown(() => database.close());
 const { demo } = nodes[0];
 const { ada, grace, vera } = demo.users;
 const { group } = demo.conversations;
+const CASES = '/v1/messaging/conversations';
 const PATH = `/v1/messaging/conversations/${group}`;
 
 t.test('typing, read positions and presence pass between nodes', async (t) => {
@@ -181,17 +185,50 @@ t.test('a right that ends over one node ends on both within a second', async (t)
   stays.close();
 });
 
-t.test('a node is killed: its users are offline once its last announcement is too old', async (t) => {
+t.test('a node is killed: its users go offline, and customers who wrote to it wait as it says', async (t) => {
+  const [asked, resolved, answered] = await Promise.all([newCase(), newCase(), newCase()]);
+  await newest[0].call('PATCH', `${CASES}/${resolved.id}`, { workflow_status: 'resolved' });
   const watcher = await follower(nodes[0]);
   const lost = await follower(nodes[1]);
   await lost.request('presence', { status: 'online' });
   await watcher.frame((frame) => isPresence('online')(frame) && frame.data?.actor_id === ada.id);
+  const write = async ({ id, token }: OpenCase) => (await newest[1].send(id, {}, token)).body;
+  const [first] = await Promise.all([asked, answered].map(write));
+  await write(asked);
+  // What follows from these messages is left to the other node.
+  const again = await write(resolved);
+  await newest[1].send(answered.id, { audience: 'customer' }, ada.access_token);
   await nodes[1].kill('SIGKILL');
+  const shown = async ({ id }: OpenCase) => (await newest[0].call('GET', `${CASES}/${id}`)).body;
+  await until(async () => (await shown(resolved)).workflow_status === 'open', { what: 'the reopened case' });
+  t.equal((await shown(asked)).waiting_since, first!.created_at);
+  t.equal((await shown(resolved)).waiting_since, again.created_at);
+  t.equal((await shown(answered)).waiting_since, null);
+  await newest[0].send(asked.id, { audience: 'customer' }, ada.access_token);
+  t.equal((await shown(asked)).waiting_since, null, 'an answer at the other node');
   const offline = (frame: ReceivedFrame) => isPresence('offline')(frame) && frame.data?.actor_id === ada.id;
   await until(() => watcher.frames.some(offline), { what: 'offline' });
   t.pass('the watcher sees the actor offline');
   watcher.close();
 });
+
+interface OpenCase {
+  readonly id: string;
+  /** The token of its customer. */
+  readonly token: string;
+}
+
+async function newCase(): Promise<OpenCase> {
+  const customer = { type: 'customer', name: 'Cleo', email: `${randomUUID()}@customers.example` };
+  const participants = [customer, { type: 'user', actor_id: ada.id }];
+  const body = { type: 'group', audience: 'customer', participants };
+  const made = await newest[0].call('POST', `${CASES}?include[]=participants`, body);
+  const { id, participants: members } = made.body as unknown as Conversation;
+  const { id: participant_id } = members!.find(({ type }) => type === 'customer')!;
+  const path = `${CASES}/${id}/actions/customer-token`;
+  const { body: credential } = await newest[0].call('POST', path, { participant_id });
+  return { id, token: credential.access_token as string };
+}
 
 async function ready(node: TestNode, token = ada.access_token): Promise<Client> {
   const { 'Content-Type': _, ...headers } = node.headers(token);

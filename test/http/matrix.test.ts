@@ -14,7 +14,7 @@ import type { Route } from '../../src/api/pipeline/route.ts';
 import { createAccount, updateAccount } from '../../src/core/accounts/account/accounts.ts';
 import { createApiKey, revokeApiKey } from '../../src/core/accounts/keys/keys.ts';
 import { createRole } from '../../src/core/accounts/rights/roles.ts';
-import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 
 const app = await startTestApp(t, { PARLEY_SOCKET_POLLS_PER_SECOND: '1000' });
@@ -287,6 +287,21 @@ let keys = 0;
 const keysWithout = new Map<string, Promise<string>>();
 const OURS = await resourcesOf(demo.api_key, demo.account_id);
 
+/** What belongs to a case. */
+const OF_CASES: ReadonlySet<IdKind> = new Set([
+  'conversation',
+  'message',
+  'participant',
+  'attachment',
+  'notification',
+  'agentRun',
+  'agentAction',
+  'artifact',
+]);
+/** Stands in every text of the other team's cases. */
+const WORD = 'whereabouts';
+const TEAMS = await teamsOf();
+
 t.test('the matrix is not empty, and its cases have distinct names', async (t) => {
   t.ok(routes.length > 50, `${routes.length} endpoints`);
   t.equal(new Set(routes.map(({ name }) => name)).size, routes.length);
@@ -456,6 +471,93 @@ t.test("another account's id in a body is answered like one that is absent", asy
   }
 });
 
+t.test("another team's case in a path is answered like one that is absent", async (t) => {
+  for (const route of closedRoutes) {
+    for (const [, name] of route.path.matchAll(/:(\w+)/g)) {
+      if (VALUES[name!] !== undefined) continue;
+      const kind = kindInPath(route.path, name!);
+      // All other ids in the path belong to the reader's own team.
+      const pathWith = (id: string) =>
+        route.path.replaceAll(/:(\w+)/g, (_, other: string) =>
+          other === name ? id : valueIn(TEAMS.own.widget, route.path, other),
+        );
+      await isHidden(t, `${route.name} ${name}`, kind, (id) =>
+        ask(route.method, pathWith(id), { ...bodyFor(route), token: TEAMS.reader }),
+      );
+    }
+  }
+});
+
+t.test("an id of another team's case in a body is answered like one that is absent", async (t) => {
+  for (const { name, place, kind, body } of REFERENCES) {
+    const route = closedRoutes.find((one) => one.name === name)!;
+    const path = route.path.replaceAll(/:(\w+)/g, (_, own: string) =>
+      valueIn(TEAMS.own.widget, route.path, own),
+    );
+    await isHidden(t, `${name} ${place}`, kind, (id) =>
+      ask(route.method, path, { body: body(id), token: TEAMS.reader }),
+    );
+  }
+});
+
+t.test("no list, count, search or feed shows anything of another team's case", async (t) => {
+  const { reader, other, theirs } = TEAMS;
+  const secrets = Object.values(theirs).flatMap((ids) => [...OF_CASES].map((kind) => ids[kind]));
+  const { inbox, widget } = theirs;
+  const queries: Readonly<Record<string, readonly string[]>> = {
+    list_conversations: [
+      '?limit=100',
+      '?order=waiting&limit=100',
+      `?q=${WORD}`,
+      `?inbox_id=${inbox.inbox}`,
+      `?conversation_ids[]=${inbox.conversation}&conversation_ids[]=${widget.conversation}`,
+    ],
+    search: [`?q=${WORD}`, `?q=${WORD}&type=conversations`],
+    list_presence: [`?actor_ids[]=${OURS.actor}`],
+    list_actors: [`?actor_ids[]=${OURS.actor}`],
+  };
+  const shows = async (path: string, token: string) => {
+    const answer = await ask('GET', path, { token });
+    const { status, text } = answer;
+    t.ok(status === 200 || refusalOf(answer) === FOR_ADMINS, `${path}: ${text}`);
+    return [...secrets, WORD].some((one) => text.includes(one));
+  };
+  const shown: string[] = [];
+  for (const route of closedRoutes) {
+    if (route.method !== 'GET' || route.path.includes(':')) continue;
+    for (const query of queries[route.name] ?? ['']) {
+      const path = `${route.path}${query}`;
+      t.notOk(await shows(path, reader), path);
+      if (await shows(path, other)) shown.push(route.name);
+    }
+  }
+  t.strictSame(
+    [...new Set(shown)].sort(),
+    ['get_inbox_summary', 'get_work', 'list_conversations', 'list_notifications', 'list_runs', 'search'],
+    'the other team is shown its own in these',
+  );
+});
+
+/** What admins alone may do is refused to others before anything is looked up. */
+const FOR_ADMINS = '403 insufficient_permissions null';
+
+/** Asserts that what belongs to the other team's cases is answered like what is not there. */
+async function isHidden(
+  t: Pick<typeof import('tap').t, 'equal' | 'match'>,
+  what: string,
+  kind: IdKind,
+  asked: (id: string) => Promise<CallAnswer<Refusal>>,
+): Promise<void> {
+  if (!OF_CASES.has(kind)) return;
+  const absent = newId(kind);
+  const missing = await asked(absent);
+  if (refusalOf(missing) !== FOR_ADMINS) t.match(refusalOf(missing), /^404 resource_not_found /, what);
+  for (const [origin, { [kind]: theirs }] of Object.entries(TEAMS.theirs)) {
+    const found = await asked(theirs);
+    t.equal(found.text.replaceAll(theirs, 'ID'), missing.text.replaceAll(absent, 'ID'), `${what}, ${origin}`);
+  }
+}
+
 /** In the newest version, which has every endpoint, unless the headers name one. */
 function ask(method: string, path: string, options: CallOptions = {}) {
   return app.call(method, path, {
@@ -478,7 +580,11 @@ function pathWithOurs({ path, upserts }: Route): string {
 
 /** A good value for a parameter of a path. */
 function ourValue(path: string, name: string): string {
-  return VALUES[name] ?? OURS[kindInPath(path, name)];
+  return valueIn(OURS, path, name);
+}
+
+function valueIn(ids: Record<IdKind, string>, path: string, name: string): string {
+  return VALUES[name] ?? ids[kindInPath(path, name)];
 }
 
 /** `participants[].actor_id`: where a body takes the id of something. */
@@ -681,8 +787,95 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
   } as Record<IdKind, string>;
 }
 
+/**
+ * Two teams of our account, each with a case of its inbox and one of its widget: the tokens of a
+ * member of each, who may do everything there that no admin must do, and their ids. The message of
+ * a case of an inbox is a draft.
+ */
+async function teamsOf() {
+  const role = await database.transaction((tx) =>
+    createRole(tx, { accountId: demo.account_id, name: 'Member of a team', permissions: PERMISSIONS }),
+  );
+  const [own, theirs] = [await teamOf(role.id, 'ours'), await teamOf(role.id, WORD)];
+  return { reader: own.token, own: own.cases, other: theirs.token, theirs: theirs.cases };
+}
+
+async function teamOf(roleId: string, word: string) {
+  const create = async <Body extends { id: string }>(path: string, body: object, token = demo.api_key) => {
+    const answer = await ask('POST', path, { token, body });
+    if (answer.status !== 201) throw new Error(`${path}: ${answer.text}`);
+    return answer.body as unknown as Body;
+  };
+  const email = () => `${newId('actor')}@example.com`;
+  const member = await create('/v1/users', { name: 'Member', email: email(), role_id: roleId });
+  const token = await app.tokenOf(member.id);
+  const group = await create('/v1/messaging/groups', { name: newId('group'), members: [member.id] });
+  const group_id = group.id;
+  const inbox = await create('/v1/messaging/inboxes', { name: 'Team', address: newAddress(), group_id });
+  const widget = await create('/v1/widgets', { name: 'Team', sites: ['https://a.example'], group_id });
+  const visitor = await ask('POST', `/v1/widgets/${widget.id}/visitors`, {
+    headers: { Authorization: undefined, 'Service-Account': undefined },
+    body: {},
+  });
+  const { access_token } = visitor.body as unknown as { access_token: string };
+  const cases = '/v1/messaging/conversations';
+  const title = `Case ${word}`;
+  const opened = { type: 'group', audience: 'customer', title };
+  const ofWidget = await create(cases, opened, access_token);
+  const customer = { type: 'customer', name: 'Cleo', email: email() };
+  const ofInbox = await create(cases, { ...opened, inbox_id: inbox.id, participants: [customer] });
+  const link = { kind: 'link', url: `https://a.example/${word}` };
+  const write = (id: string, by: string, fields: object) =>
+    create(`${cases}/${id}/messages`, message({ body: word, attachments: [link], ...fields }), by);
+  const reply = await write(ofWidget.id, token, { audience: 'customer' });
+  await write(ofWidget.id, access_token, {});
+  const draft = await write(ofInbox.id, token, { mode: 'draft', channel: 'message' });
+  const idsOf = async (conversation: string, message: string) => {
+    const { kysely } = database;
+    const [participant, attachment, notification, run] = await Promise.all([
+      kysely
+        .selectFrom('participants')
+        .select('id')
+        .where('conversation_id', '=', conversation)
+        .where('actor_id', '=', member.id)
+        .executeTakeFirstOrThrow(),
+      kysely
+        .selectFrom('attachments')
+        .select('id')
+        .where('message_id', '=', message)
+        .executeTakeFirstOrThrow(),
+      until(
+        () =>
+          kysely
+            .selectFrom('notifications')
+            .select('id')
+            .where('recipient_id', '=', member.id)
+            .where('resource_id', '=', conversation)
+            .executeTakeFirst(),
+        { what: 'a notification of the team' },
+      ),
+      waitingRun(demo.account_id, OURS.agent, conversation),
+    ]);
+    return {
+      ...OURS,
+      ...run,
+      conversation,
+      message,
+      participant: participant.id,
+      attachment: attachment.id,
+      notification: notification.id,
+      group: group_id,
+      inbox: inbox.id,
+    };
+  };
+  return {
+    token,
+    cases: { widget: await idsOf(ofWidget.id, reply.id), inbox: await idsOf(ofInbox.id, draft.id) },
+  };
+}
+
 /** A run that waits for people, with the call that it waits for and a file that it made. */
-async function waitingRun(accountId: string, agentId: string) {
+async function waitingRun(accountId: string, agentId: string, conversationId?: string) {
   const { kysely } = database;
   const [agentRun, step, agentAction] = [newId('agentRun'), newId('agentStep'), newId('agentAction')];
   const { actor_id } = await kysely
@@ -700,6 +893,7 @@ async function waitingRun(accountId: string, agentId: string) {
       trigger_type: 'manual',
       trigger_key: agentRun,
       status: 'awaiting_approval',
+      ...(conversationId !== undefined && { conversation_id: conversationId }),
     })
     .execute();
   await kysely

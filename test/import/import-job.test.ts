@@ -217,6 +217,8 @@ t.test('an export of Zulip, and one of our own', async (t) => {
 t.test('customers see replies of an exported case under the persona, as before', async (t) => {
   const reply = { body: 'an answer', audience: 'customer', client_message_id: 'reply-of-a-case' };
   const path = `/v1/messaging/conversations/${demo.conversations.case}`;
+  const question = { body: 'a question', client_message_id: 'question-of-a-case' };
+  await call('POST', `${path}/messages`, { token: demo.customer.access_token, body: question });
   const sent = await call<ChatMessage>('POST', `${path}/messages`, {
     token: demo.users.ada.access_token,
     body: reply,
@@ -232,6 +234,21 @@ t.test('customers see replies of an exported case under the persona, as before',
       WHERE m.imported IS NOT NULL AND m.visibility = 'external' AND NOT a.customer`,
   );
   t.strictSame(rows, [{ sender_id: sent.body.sender_id }], 'no person of the team');
+
+  const { rows: cases } = await database.pool.query<{ id: string; author_id: string }>(
+    `SELECT c.id, m.author_id FROM conversations c JOIN messages m ON m.conversation_id = c.id
+      JOIN actors a ON a.id = m.author_id AND a.customer WHERE m.imported IS NOT NULL`,
+  );
+  const at = `/v1/messaging/conversations/${cases[0]!.id}`;
+  const since = async () => (await call<Conversation>('GET', at)).body.waiting_since;
+  await call('PATCH', at, { body: { workflow_status: 'open' } });
+  t.equal(await since(), null, 'no customer waits since the import');
+  const token = await app.tokenOf(cases[0]!.author_id);
+  const later = await call<ChatMessage>('POST', `${at}/messages`, {
+    token,
+    body: { body: 'And now?', client_message_id: 'behind-the-import' },
+  });
+  t.equal(await since(), later.body.created_at);
 });
 
 t.test('an archive in two parts, out of order, with one missing and one of another size', async (t) => {

@@ -293,6 +293,10 @@ t.test('a header of a list alone drops nothing: the message is automatic, and it
   const laneOf = async (id: string) => (await conversationOf(id)).workflow_status;
   const group = await addGroup(house.owner, 'Assigned');
   const assigned = await addInbox(house.owner, { group_id: group.id, assignee_id: admin.id });
+  const { waiting_since: since } = await conversationOf(first.conversation_id!);
+  t.type(since, 'string', 'the customer waits');
+  await accept({ ...answering(first), ...header('precedence', 'bulk') });
+  t.equal((await conversationOf(first.conversation_id!)).waiting_since, since, 'and no longer or shorter');
   for (const [name, value, reason] of OF_DISTRIBUTION) {
     const what = `${name}: ${value}`;
     const shown = { status: 'accepted', purpose: 'message', automatic: true, reason };

@@ -14,6 +14,7 @@ import t from 'tap';
 import { Tokens } from '../../src/api/access/tokens.ts';
 import { seedDay } from '../../src/app/demo/day.ts';
 import { DAY, LAUNCH } from '../../src/app/demo/day-content.ts';
+import { openShop } from '../../src/app/demo/shop.ts';
 import { demoFilePath, seedDemo } from '../../src/app/demo.ts';
 import { HOOKS } from '../../src/app/features.ts';
 import { openObjectStore } from '../../src/core/attachments/open-store.ts';
@@ -22,6 +23,7 @@ import { createLog } from '../../src/platform/log.ts';
 import { callsAt, startTestApp, type TestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
+import { visitorsOf } from '../widgets/fixture.ts';
 
 const app = await startTestApp(t, { PARLEY_DEMO_DAY: 'on' });
 const { call } = callsAt(app, CURRENT_VERSION);
@@ -51,6 +53,20 @@ t.test('conversations of their own, beside those of demo.json, which stay empty'
     [supportCase],
   );
 });
+
+t.test(
+  'the list begins with the conversations of the day, and those without a message are last',
+  async (t) => {
+    for (const { access_token } of [ada, grace]) {
+      const listed = [...(await conversationsOf(access_token)).values()];
+      t.strictSame(
+        listed.map(({ title }) => TITLES.includes(title ?? '')),
+        [...TITLES.map(() => true), ...listed.slice(TITLES.length).map(() => false)],
+      );
+      t.ok(listed.length > TITLES.length);
+    }
+  },
+);
 
 t.test(
   'about forty messages of one day, numbered without a gap and in the order of their times',
@@ -197,6 +213,24 @@ t.test('the search finds it, and the next message has the next number', async (t
   });
   t.equal(body.sequence, DAY.find(({ title }) => title === LAUNCH)!.messages.length + 1);
   t.equal(await holesIn(app), 0);
+});
+
+t.test('a stranger who writes in the shop reaches Ada and Grace', async () => {
+  const { widget } = (await openShop(app.database, 'http://127.0.0.1'))!;
+  const { need, visitor, openCase, send } = visitorsOf(app);
+  const { access_token: token } = await visitor({ id: widget });
+  const { id } = await openCase(token);
+  await send(token, id, 'Is anybody there?');
+  for (const { access_token } of [ada, grace]) {
+    const path = '/v1/messaging/notifications?include[]=resource';
+    await until(
+      async () => {
+        const { data } = await need<List<Notification>>('GET', path, { token: access_token });
+        return data.some(({ resource }) => resource?.id === id);
+      },
+      { what: 'the notification' },
+    );
+  }
 });
 
 t.test('once in a database, however many nodes write it', async (t) => {

@@ -26,15 +26,8 @@ export interface MailPartsProps {
  * ways; below, what became of it, and what the text leaves out.
  */
 export function MailParts({ message, conversationId, children }: MailPartsProps) {
-  const { client } = useSignedIn();
-  const [box, isSeen] = useSeen<HTMLDivElement>();
+  const { box, mail, set } = useMail(message);
   const { id, email_status: status } = message;
-  // Customers do not see the mail, and it may have been purged: then only the message remains.
-  const { value: mail, set } = useResource(
-    isSeen ? id : null,
-    (signal) => client.fetch<Email>(`/v1/messaging/messages/${id}/email`, { signal }),
-    { version: status },
-  );
   const before = useMailBefore(conversationId, id);
   const subject = newSubject(before, mail?.subject ?? message.subject);
   return (
@@ -67,6 +60,33 @@ function useMailBefore(conversationId: string, id: string): SentMessage | undefi
   return messages
     .slice(0, Math.max(0, at))
     .findLast((message): message is SentMessage => message.delivery === 'sent' && isMail(message));
+}
+
+/** A message of a chat that was mailed because it stayed unread: below, what became of the mail. */
+export function MailedParts({ message, children }: Omit<MailPartsProps, 'conversationId'>) {
+  const { box, mail, set } = useMail(message);
+  const { email_status: status } = message;
+  return (
+    <div ref={box} class="mail-parts">
+      {children}
+      <div class="mail-foot">
+        {status && <Delivery status={status} mail={mail} message={message} onChange={set} />}
+      </div>
+    </div>
+  );
+}
+
+/** Returns the mail of a message, once its box is seen. */
+function useMail({ id, email_status: version }: SentMessage) {
+  const { client } = useSignedIn();
+  const [box, isSeen] = useSeen<HTMLDivElement>();
+  // Customers do not see the mail, and it may have been purged: then only the message remains.
+  const { value: mail, set } = useResource(
+    isSeen ? id : null,
+    (signal) => client.fetch<Email>(`/v1/messaging/messages/${id}/email`, { signal }),
+    { version },
+  );
+  return { box, mail, set };
 }
 
 /** Returns whether a mail carries the message. */

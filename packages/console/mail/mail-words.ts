@@ -37,6 +37,7 @@ const REASONS: Readonly<Record<string, string>> = {
   message_deleted: 'the message was deleted',
   inbox_removed: 'the inbox was removed',
   complaint: 'a recipient has complained about mail',
+  read: 'the customer has read it meanwhile',
 };
 
 /** Returns the reason for a mail's state, and the server's answer; empty if nothing is known. */

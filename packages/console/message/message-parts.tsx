@@ -1,6 +1,6 @@
 import type { TimelineMessage } from '@parley/client';
 import type { ComponentChildren } from 'preact';
-import { isMail, MailParts } from '../mail/mail-parts.tsx';
+import { isMail, MailedParts, MailParts } from '../mail/mail-parts.tsx';
 import { RunParts } from '../runs/run-parts.tsx';
 import { useMessageContext } from './message-context.tsx';
 
@@ -21,8 +21,10 @@ export function MessageParts({ message, children }: MessagePartsProps) {
         <MailParts message={message} conversationId={conversationId}>
           {children}
         </MailParts>
-      ) : (
+      ) : message.email_status === null ? (
         children
+      ) : (
+        <MailedParts message={message}>{children}</MailedParts>
       )}
       {runId && <RunParts message={message} runId={runId} conversationId={conversationId} />}
     </>

@@ -3,7 +3,8 @@ import { keepDetails } from './staying-pane.ts';
 
 /** The content of the main part. */
 export type Main =
-  | { readonly at: 'home' }
+  /** `opens`: it goes on to the newest conversation, if there is one. */
+  | { readonly at: 'home'; readonly opens?: 'newest' }
   /** `message` is the id of a message to show in its middle. */
   | { readonly at: 'conversation'; readonly id: string; readonly message?: string }
   | { readonly at: 'work' }
@@ -45,7 +46,7 @@ export function pathOf({ main, pane }: Place): string {
 function segmentsOf(main: Main): string[] {
   switch (main.at) {
     case 'home':
-      return [];
+      return main.opens === undefined ? [] : [main.opens];
     case 'conversation':
       return ['c', main.id];
     case 'administration':
@@ -76,6 +77,8 @@ function mainOf([first = '', second = '', third = '']: readonly string[], query:
       return { at: 'administration', section: second, ...(third !== '' && { id: third }) };
     case 'search':
       return { at: 'search', search: searchOf(query) };
+    case 'newest':
+      return { at: 'home', opens: first };
     case 'work':
     case 'notifications':
     case 'settings':

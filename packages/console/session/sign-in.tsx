@@ -10,10 +10,12 @@ interface Provider {
 
 export interface SignInProps {
   readonly onSession: (session: Session) => void;
+  /** A person of the demo account was chosen. */
+  readonly onDemo: (session: Session) => void;
 }
 
 /** Signs in by a session that exists already, and offers every other way. */
-export function SignIn({ onSession }: SignInProps) {
+export function SignIn({ onSession, onDemo }: SignInProps) {
   const { value: offered, problem } = useResource('offered', async () => {
     const found = await begin();
     if (!('session' in found)) return found.offered;
@@ -22,7 +24,7 @@ export function SignIn({ onSession }: SignInProps) {
   });
   const enter = async ({ key }: DemoPerson) => {
     const session = await demoSessionOf(key);
-    if (session !== null) onSession(session);
+    if (session !== null) onDemo(session);
   };
   if (offered === null) return <p class="session-wait">{problem}</p>;
   return (

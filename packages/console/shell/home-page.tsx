@@ -2,21 +2,30 @@ import { useInbox } from '@parley/client/react';
 import type { InboxSummary } from '@parley/protocol/resources/inbox.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { Search, SquarePen } from 'lucide';
+import { useEffect } from 'preact/hooks';
 import { useListFilters } from '../inbox/list-filters.ts';
 import { Link } from '../nav/link.tsx';
+import { go } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 
 export interface HomePageProps {
+  /** Whether to go on to the newest conversation. */
+  readonly opensNewest: boolean;
   readonly onFind: () => void;
   readonly onNew: () => void;
   readonly onHelp: () => void;
 }
 
 /** The main part beside the list while no conversation is open: what is new, and what to do. */
-export function HomePage({ onFind, onNew, onHelp }: HomePageProps) {
+export function HomePage({ opensNewest, onFind, onNew, onHelp }: HomePageProps) {
   const { can } = useSignedIn();
   const { conversations, summary, status } = useInbox({ pageSize: 1, include: [] });
   const isNew = status === 'ready' && conversations.length === 0;
+  const newest = conversations[0]?.id;
+  useEffect(() => {
+    if (opensNewest && newest !== undefined)
+      go({ main: { at: 'conversation', id: newest } }, { replace: true });
+  }, [opensNewest, newest]);
   return (
     <section class="home-page" aria-labelledby="home-title">
       <h1 id="home-title">{isNew ? 'Welcome' : 'Inbox'}</h1>

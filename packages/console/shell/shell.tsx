@@ -80,6 +80,7 @@ export function Shell() {
         </Link>
         {main.at === 'home' ? (
           <HomePage
+            opensNewest={main.opens === 'newest'}
             onFind={() => setDialog('palette')}
             onNew={() => setDialog('new')}
             onHelp={() => setDialog('help')}

@@ -69,13 +69,7 @@ class DayWriter {
       const { id } = await createCustomer(this.#tx, { accountId, name, email });
       this.#actors.set(person as Person, id);
     }
-    const { actor_id } = await this.#tx.kysely
-      .selectFrom('messaging_groups')
-      .select('actor_id')
-      .where('account_id', '=', accountId)
-      .where('name', '=', CUSTOMER_SERVICE)
-      .executeTakeFirstOrThrow();
-    this.#persona = actor_id;
+    await this.#staff([users.ada.id, users.grace.id]);
 
     const ids = new Map<string, string>();
     const written: Written[] = [];
@@ -93,6 +87,22 @@ class DayWriter {
     await this.#tx.query(DATE_WAITING, [...ids.values()]);
     for (const dated of DATE_PARTS) await this.#tx.query(dated, messageIds);
     return ids;
+  }
+
+  /** Makes people the team that answers customers. */
+  async #staff(people: readonly string[]): Promise<void> {
+    const { id: group_id, actor_id: persona } = await this.#tx.kysely
+      .selectFrom('messaging_groups')
+      .select(['id', 'actor_id'])
+      .where('account_id', '=', this.#demo.accountId)
+      .where('name', '=', CUSTOMER_SERVICE)
+      .executeTakeFirstOrThrow();
+    this.#persona = persona;
+    await this.#tx.kysely
+      .insertInto('group_members')
+      .values(people.map((actor_id, position) => ({ group_id, actor_id, position })))
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
   }
 
   async #create(said: DayConversation): Promise<string> {

@@ -25,16 +25,16 @@ export function shopPage({ account, widget }: Shop): Document {
     ],
     main: html`<h1>Sample shop</h1>
 <p>This page stands for one of yours. Carl, a customer, is signed in to it: open the chat in the
-corner, and answer him as the team, in <a href="/console/?as=ada" target="_blank">Ada’s window</a>
-or in <a href="/console/?as=grace" target="_blank">Grace’s</a>. He sees replies and never notes.</p>
+corner, and answer him as the team, in <a href="/console/newest?as=ada" target="_blank">Ada’s window</a>
+or in <a href="/console/newest?as=grace" target="_blank">Grace’s</a>. He sees replies and never notes.</p>
 <p><span id="visitor" role="status"></span> <button type="button" id="sign" hidden></button></p>
 ${table(['Article', 'Price'], ARTICLES)}`,
   });
 }
 
 const TEAM = [
-  { path: '/console/?as=ada', title: 'Ada' },
-  { path: '/console/?as=grace', title: 'Grace' },
+  { path: '/console/newest?as=ada', title: 'Ada' },
+  { path: '/console/newest?as=grace', title: 'Grace' },
 ];
 const ARTICLES = [
   [html`Hemp rope, 10 m`, html`18.00`],

@@ -45,8 +45,8 @@ ${table(
 /** Returns links to a window for each person: team in the console, customer in a shop. */
 function people(): Html {
   return html`<p>Or as a person of the demo account, each in a window of its own:
-<a href="/console/?as=ada" target="_blank">Ada, an admin</a>,
-<a href="/console/?as=grace" target="_blank">Grace, a member</a>,
+<a href="/console/newest?as=ada" target="_blank">Ada, an admin</a>,
+<a href="/console/newest?as=grace" target="_blank">Grace, a member</a>,
 <a href="/demo/shop" target="_blank">Carl, a customer in a sample shop</a>.</p>`;
 }
 

@@ -271,6 +271,13 @@ t.test('a mail: subject, ways, quotes, and why it was not sent', async (t) => {
   await second.getByRole('button', { name: 'Send again' }).click();
   await second.getByText('Came back').waitFor({ state: 'detached' });
   t.strictSame(await findingsInThemes(page), []);
+
+  // An answer in a chat, which was mailed because it stayed unread.
+  const { conversation: chat } = await conversations.createCase({ title: 'Cleo in the chat' });
+  const { id: answer } = await send(chat.id, 'It is here.', { audience: 'customer' });
+  await app.database.pool.query("UPDATE messages SET email_status = 'bounced' WHERE id = $1", [answer]);
+  await page.goto(`${app.baseUrl}/console/c/${chat.id}`);
+  await page.locator('.mail-parts', { hasText: 'It is here.' }).getByText('Came back').waitFor();
   await end(t, page);
 });
 

@@ -11,11 +11,13 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { List } from '@parley/protocol/lists.ts';
 import type { ChatMessage, SendMessageBody } from '@parley/protocol/resources/chat-message.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import type { Locator, Page } from 'playwright-core';
 import t from 'tap';
+import { DAY } from '../../../src/app/demo/day-content.ts';
 import { startTestApp } from '../../support/app.ts';
 import { ConsoleBrowser, findingsInThemes } from '../../support/console-page.ts';
 import { chooseInRow, clickInRow } from '../../support/row-button.ts';
@@ -27,6 +29,26 @@ const { ada, grace } = demo.users;
 const browser = await ConsoleBrowser.start(t, app.baseUrl);
 await browser.context.addInitScript({ path: join(import.meta.dirname, 'timeline-page.js') });
 const headers = { 'Service-Version': NEWEST_VERSION };
+
+t.test('the demo opens at the newest conversation of its day', async (t) => {
+  const newest = await until(
+    async () => {
+      const path = '/v1/messaging/conversations?order=activity&limit=1';
+      const [first] = (await call<List<Conversation>>('GET', path, grace)).data;
+      return DAY.some(({ title }) => title === first?.title) ? first!.id : undefined;
+    },
+    { what: 'the day' },
+  );
+  const page = await browser.context.newPage();
+  browser.watch(page);
+  await page.goto(`${app.baseUrl}/console/`);
+  await page.getByRole('button', { name: 'Grace Hopper' }).click();
+  await page.waitForURL(`**/console/c/${newest}**`);
+  await page.goto(`${app.baseUrl}/console/newest?as=ada`);
+  await page.waitForURL(`**/console/c/${newest}**`);
+  t.equal(await page.getByRole('heading', { level: 1, name: 'Inbox' }).count(), 0);
+  await closeAll(page);
+});
 
 t.test('grouping, days, the unread line, and who has read', async (t) => {
   const id = await group('lines');

@@ -11,12 +11,12 @@ import { enqueueSystemEvent } from '../outbox-topics.ts';
 
 /**
  * Moves a case to another `workflow_status` (docs/contract.md#workflow), with its event, its audit
- * and, if it is resolved or reopened, a system message. The caller has locked the row with FOR
- * UPDATE; the status is read again, so consecutive moves need only the row. `by` is the actor that
- * caused the move. For `drafts_decided` the decided draft is written before. `begunAt` is the
- * moment of a message of the customer, which may have begun a wait: that is a change too. No-op for
- * other conversations. Throws ApiError `resource_conflict` (param workflow_status) if the table has
- * no such move.
+ * and, if it is resolved, or reopened otherwise than by a reply, a system message. The caller has
+ * locked the row with FOR UPDATE; the status is read again, so consecutive moves need only the row.
+ * `by` is the actor that caused the move. For `drafts_decided` the decided draft is written before.
+ * `begunAt` is the moment of a message of the customer, which may have begun a wait: that is a
+ * change too. No-op for other conversations. Throws ApiError `resource_conflict` (param
+ * workflow_status) if the table has no such move.
  */
 export async function moveWorkflow(
   tx: Tx,
@@ -49,7 +49,8 @@ export async function moveWorkflow(
     const details = { from, to };
     await audit(tx, { accountId, conversationId: id, actorId: by, action: 'conversation.moved', details });
   }
-  if (!isEnd) return;
+  // A reply says itself that the case goes on.
+  if (!isEnd || move === 'reply_sent') return;
   await enqueueSystemEvent(tx, {
     account_id: accountId,
     conversation_id: id,

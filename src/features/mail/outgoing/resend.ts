@@ -34,9 +34,10 @@ export async function resendMail(
   // The outcome of a running try would count as the outcome of the new try.
   if (mail.next_try_at !== null) throw conflict('The mail is still tried for some of its recipients.');
   const facts = await readReplyFacts(tx, messageId, null);
-  if (facts === undefined || facts.inbox_removed) throw conflict('The inbox of the case was deleted.');
-  const isSent = mail.recipients.some(({ status }) => status === 'sent');
-  const recipients = isSent
+  if (facts?.inbox_removed) throw conflict('The inbox of the case was deleted.');
+  // An answer in a chat is mailed to the proven addresses of then (unread-mails.ts).
+  const isKept = facts === undefined || mail.recipients.some(({ status }) => status === 'sent');
+  const recipients = isKept
     ? mail.recipients.map(again)
     : recipientsOf({ ...facts, by_machine: mail.automatic });
   if (!recipients.some(({ kind }) => kind === 'to')) {

@@ -21,7 +21,8 @@ export interface UnreadCustomer {
 
 /**
  * Returns the customers of a case to whom unread answers may be mailed: the case came by a widget
- * with an inbox, their addresses are proven, and the team has not blocked them.
+ * with an inbox, their addresses are proven, no mail came back from there, and the team has not
+ * blocked them.
  */
 export function readUnreadCustomers(tx: Tx, conversationId: string): Promise<UnreadCustomer[]> {
   return tx.query(READ_CUSTOMERS, conversationId);
@@ -73,6 +74,18 @@ const CUSTOMERS = `JOIN participants p ON p.conversation_id = c.id AND p.${IS_ME
 
 const UNREAD = `m.conversation_id = c.id AND ${isUnreadAnswer('m', 'p.actor_id', 'seen.sequence')}`;
 
+/**
+ * SQL: whether the last that is known of the address of the customer `a` is a mail that came back,
+ * and not a mail from it.
+ */
+const IS_RETURNED = `coalesce((
+        SELECT l.direction = 'out' FROM participants q JOIN mails l ON l.conversation_id = q.conversation_id
+        WHERE q.actor_id = a.id AND CASE l.direction
+          WHEN 'out' THEN l.recipients @> jsonb_build_array(
+            jsonb_build_object('address', a.proven_address, 'status', 'bounced'))
+          ELSE l.purpose = 'message' AND lower(l.from_address) = a.proven_address END
+        ORDER BY l.updated_at DESC LIMIT 1), false)`;
+
 const READ_CUSTOMERS = statement<[conversationId: string], UnreadCustomer>('read-customers-with-unread')`
     SELECT a.proven_address AS address, newest.id AS message_id, ${presenceOf('a.id')} <> 'offline' AS is_present,
       EXISTS (
@@ -84,7 +97,7 @@ const READ_CUSTOMERS = statement<[conversationId: string], UnreadCustomer>('read
       JOIN inboxes i ON i.id = w.inbox_id AND i.deleted_at IS NULL
       ${CUSTOMERS}
       CROSS JOIN LATERAL (SELECT m.id FROM messages m WHERE ${UNREAD} ORDER BY m.sequence DESC LIMIT 1) newest
-    WHERE c.id = $1 AND c.inbox_id IS NULL AND c.deleted_at IS NULL
+    WHERE c.id = $1 AND c.inbox_id IS NULL AND c.deleted_at IS NULL AND NOT ${IS_RETURNED}
     ORDER BY p.created_at, p.id`;
 
 const READ_FACTS = statement<[messageId: string], UnreadFacts>('read-facts-of-unread-mail')`
