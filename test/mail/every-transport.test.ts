@@ -22,7 +22,10 @@ import { addInbox } from './fixture.ts';
 const SECRET = 's'.repeat(32);
 const port = await freePort();
 const hostile = new URL('../../packages/mail-reader/test/hostile-thread.cjs', import.meta.url);
-const reader = new MailReader(['--require', fileURLToPath(hostile)], { ...READING_LIMITS, processorMs: 3_000 });
+const reader = new MailReader(['--require', fileURLToPath(hostile)], {
+  ...READING_LIMITS,
+  processorMs: 3_000,
+});
 const app = await startTestApp(
   t,
   { PARLEY_MAIL_SECRET: SECRET, PARLEY_SMTP_LISTEN: `127.0.0.1:${port}` },

@@ -1,15 +1,26 @@
 /** Amounts of money and time as people read them. */
 
-const USD = new Intl.NumberFormat(undefined, {
-  style: 'currency',
-  currency: 'USD',
-  minimumFractionDigits: 2,
-  maximumFractionDigits: 6,
-});
+import { inLanguage } from './language.ts';
+
+const usd = inLanguage(
+  (locale) =>
+    new Intl.NumberFormat(locale, {
+      style: 'currency',
+      currency: 'USD',
+      minimumFractionDigits: 2,
+      maximumFractionDigits: 6,
+    }),
+);
+const count = inLanguage((locale) => new Intl.NumberFormat(locale));
+
+/** Returns a number of things. */
+export function countText(value: number): string {
+  return count().format(value);
+}
 
 /** Returns a cost in US dollars, to the last millionth. */
-export function costText(usd: number): string {
-  return USD.format(usd);
+export function costText(amount: number): string {
+  return usd().format(amount);
 }
 
 /** Returns a duration as text: milliseconds, seconds, or minutes and seconds. */

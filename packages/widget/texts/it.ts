@@ -1,4 +1,4 @@
-import { pluralOf } from './plural.ts';
+import { pluralOf } from '@parley/ui/text/plural.ts';
 import type { WidgetTexts } from './widget-texts.ts';
 
 const plural = pluralOf('it');

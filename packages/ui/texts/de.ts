@@ -1,0 +1,11 @@
+import type { UiTexts } from './ui-texts.ts';
+
+export const texts: UiTexts = {
+  choices: {},
+  data: {},
+  feedback: {},
+  files: {},
+  form: {},
+  overlays: {},
+  text: {},
+};
