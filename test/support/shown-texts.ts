@@ -32,17 +32,17 @@ const SHOWN =
   /^(label|title|placeholder|alt|text|help|detail|does|about|warning|caption|one|action|reason|tick|hint|summary|empty|aria-(label|description|roledescription|valuetext|placeholder))$/;
 /** Attributes and fields whose texts are never shown, although some have several words. */
 const TECHNICAL =
-  /^(class|className|type|role|rel|id|keys?|name|href|accept|autocomplete|look|style|d|part|first|dateStyle|timeStyle|aria-keyshortcuts|aria-controls|aria-labelledby|aria-describedby|data-.*)$/;
+  /^(class|className|type|role|rel|id|keys?|href|accept|autocomplete|look|style|d|part|first|dateStyle|timeStyle|aria-keyshortcuts|aria-controls|aria-labelledby|aria-describedby|data-.*)$/;
 /** Calls whose texts are of the platform. */
 const OF_PLATFORM =
   /^(querySelector(All)?|closest|matches|matchMedia|supports|(add|remove)EventListener|dispatchEvent|inLanguage|(get|set|remove)(Item|Attribute)|NumberFormat|DateTimeFormat|Headers|URL|KeyboardEvent|Event|RegExp)$/;
 
 const LETTERS = /\p{L}{2}/u;
 const PROSE =
-  /\p{L}[\p{L}’]*[.,:;…?!)]*\s+[(“]?\p{L}|^\s+\p{L}{2}|\p{L}{2}[.,:]?\s+$|^\p{Lu}\p{Ll}+([.…?!]?$|\s)|…/u;
+  /\p{L}[\p{L}’]*[.,:;…?!)]*\s+[(“]?\p{L}|^\s+\p{L}{2}|\p{L}{2}[.,:]?\s+$|^\p{Lu}\p{Ll}+([.…?!]?$|\s)|\p{L}…/u;
 
-/** Markup, and names in the storage of the browser. */
-const NO_PROSE = /^<[\s\S]*>$|^parley-/;
+/** Markup, selectors of elements, and names in the storage of the browser. */
+const NO_PROSE = /^<[\s\S]*>$|^parley-|\[[\w-]+\]|^(\.[\w-]+|input|form),? [\w>:.]/;
 
 type Visit = (node: Node, isShown: boolean) => void;
 
@@ -87,7 +87,7 @@ function isShownIn(node: Node, part: string, isShown: boolean): boolean | undefi
     case 'JSXFragment':
       return part === 'children';
     case 'JSXAttribute':
-      return shownIn(nameOf(node.name));
+      return nameOf(node.name) === 'name' ? undefined : shownIn(nameOf(node.name));
     case 'Property':
       return part === 'key' ? undefined : shownIn(nameOf(node.key));
     case 'CallExpression':

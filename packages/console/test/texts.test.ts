@@ -17,34 +17,29 @@ const NOT_YET: readonly string[] = [
   'packages/console/administration',
   'packages/console/agents',
   'packages/console/compliance',
-  'packages/console/composer',
   'packages/console/customer-cards',
-  'packages/console/details',
   'packages/console/drafts',
   'packages/console/holds',
   'packages/console/import',
-  'packages/console/inbox',
   'packages/console/installation',
   'packages/console/mail',
-  'packages/console/message',
-  'packages/console/names',
-  'packages/console/notifications',
   'packages/console/runs',
   'packages/console/search',
-  'packages/console/sections.tsx',
-  'packages/console/timeline',
   'packages/console/webhooks',
   'packages/console/widgets',
-  'packages/console/work',
-  'packages/console/writing',
-  'packages/ui',
 ];
 
 /** What looks like a text and is none, or is the same in every language, by file. */
 const NO_TEXTS: Readonly<Record<string, readonly string[]>> = {
+  'packages/console/message/message-actions.tsx': ['Delete'],
+  'packages/console/notifications/settings/category-channels.tsx': ['order.updated'],
   'packages/console/session/key-form.tsx': ['acc_…'],
   'packages/console/session/session-context.tsx': ['There is no session above this component.'],
   'packages/console/session/sign-in.tsx': ['Carl Customer'],
+  'packages/ui/data/value.tsx': ['KB'],
+  'packages/ui/files/pasted.ts': ['Files'],
+  'packages/ui/form/form-context.ts': ['There is no form above this field.'],
+  'packages/ui/text/amounts.ts': ['ms', 'min'],
 };
 
 t.test('no text is outside of texts/', async (t) => {
@@ -84,6 +79,8 @@ t.test('German has each text, and says it in German', async (t) => {
 
 /** Returns how texts differ from the English ones, beside the words. */
 function differences(english: object, other: object, path = ''): string[] {
+  // Words for names that are English by themselves.
+  if (Object.keys(english).length === 0) return [];
   const found: string[] = [];
   const names = new Set([...Object.keys(english), ...Object.keys(other)]);
   for (const name of names) {

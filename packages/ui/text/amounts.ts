@@ -11,6 +11,9 @@ const usd = inLanguage(
       maximumFractionDigits: 6,
     }),
 );
+const seconds = inLanguage(
+  (locale) => new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 }),
+);
 const count = inLanguage((locale) => new Intl.NumberFormat(locale));
 
 /** Returns a number of things. */
@@ -26,6 +29,6 @@ export function costText(amount: number): string {
 /** Returns a duration as text: milliseconds, seconds, or minutes and seconds. */
 export function durationText(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  if (ms < 60_000) return `${seconds().format(ms / 1_000)} s`;
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
 }

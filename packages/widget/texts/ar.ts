@@ -78,4 +78,6 @@ export const texts: WidgetTexts = {
   team: 'الفريق',
   resolved: 'أُغلقت هذه المحادثة بعد حلها.',
   reopened: 'أُعيد فتح هذه المحادثة.',
+  task: 'مهمة',
+  table: 'جدول',
 };

@@ -76,4 +76,6 @@ export const texts: WidgetTexts = {
   team: 'Das Team',
   resolved: 'Die Unterhaltung wurde abgeschlossen.',
   reopened: 'Die Unterhaltung wurde wieder geöffnet.',
+  task: 'Aufgabe',
+  table: 'Tabelle',
 };

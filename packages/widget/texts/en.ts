@@ -72,4 +72,6 @@ export const en = {
   team: 'The team',
   resolved: 'The conversation was resolved.',
   reopened: 'The conversation was reopened.',
+  task: 'Task',
+  table: 'Table',
 };

@@ -73,4 +73,6 @@ export const texts: WidgetTexts = {
   team: 'El equipo',
   resolved: 'La conversación se ha resuelto.',
   reopened: 'La conversación se ha reabierto.',
+  task: 'Tarea',
+  table: 'Tabla',
 };

@@ -74,4 +74,6 @@ export const texts: WidgetTexts = {
   team: 'L’équipe',
   resolved: 'La conversation a été résolue.',
   reopened: 'La conversation a été rouverte.',
+  task: 'Tâche',
+  table: 'Tableau',
 };

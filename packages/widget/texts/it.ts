@@ -72,4 +72,6 @@ export const texts: WidgetTexts = {
   team: 'Il team',
   resolved: 'La conversazione è stata risolta.',
   reopened: 'La conversazione è stata riaperta.',
+  task: 'Attività',
+  table: 'Tabella',
 };

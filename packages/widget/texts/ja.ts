@@ -72,4 +72,6 @@ export const texts: WidgetTexts = {
   team: 'チーム',
   resolved: '会話は解決済みになりました。',
   reopened: '会話が再開されました。',
+  task: 'タスク',
+  table: '表',
 };

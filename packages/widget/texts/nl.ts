@@ -72,4 +72,6 @@ export const texts: WidgetTexts = {
   team: 'Het team',
   resolved: 'Het gesprek is afgerond.',
   reopened: 'Het gesprek is heropend.',
+  task: 'Taak',
+  table: 'Tabel',
 };

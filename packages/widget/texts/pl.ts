@@ -78,4 +78,6 @@ export const texts: WidgetTexts = {
   team: 'Zespół',
   resolved: 'Rozmowa została zakończona.',
   reopened: 'Rozmowa została wznowiona.',
+  task: 'Zadanie',
+  table: 'Tabela',
 };

@@ -72,4 +72,6 @@ export const texts: WidgetTexts = {
   team: 'A equipe',
   resolved: 'A conversa foi resolvida.',
   reopened: 'A conversa foi reaberta.',
+  task: 'Tarefa',
+  table: 'Tabela',
 };

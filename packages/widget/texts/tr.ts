@@ -72,4 +72,6 @@ export const texts: WidgetTexts = {
   team: 'Ekip',
   resolved: 'Görüşme çözüldü.',
   reopened: 'Görüşme yeniden açıldı.',
+  task: 'Görev',
+  table: 'Tablo',
 };

@@ -71,4 +71,6 @@ export const texts: WidgetTexts = {
   team: '团队',
   resolved: '对话已解决。',
   reopened: '对话已重新打开。',
+  task: '任务',
+  table: '表格',
 };
