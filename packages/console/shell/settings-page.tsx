@@ -5,7 +5,7 @@ import { useAction } from '@parley/ui/feedback/action.ts';
 import { notify } from '@parley/ui/feedback/notify.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { LogOut } from 'lucide';
-import { useId, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { NotificationSettings } from '../notifications/settings/notification-settings.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
 import { forgetDemo } from '../session/sign-in.tsx';
@@ -124,22 +124,23 @@ function Looks() {
 }
 
 function LanguageChoice() {
-  const id = useId();
+  const kept = keptLanguage() ?? '';
   return (
-    <div class="settings-part settings-field">
-      <label for={id}>{texts.shell.language}</label>
-      <select
-        id={id}
-        value={keptLanguage() ?? ''}
-        onChange={({ currentTarget: { value } }) => changeLanguage(value === '' ? null : (value as Language))}
-      >
-        <option value="">{texts.shell.languageOfBrowser}</option>
-        {Object.entries(LANGUAGES).map(([language, name]) => (
-          <option key={language} value={language} lang={language}>
-            {name}
-          </option>
-        ))}
-      </select>
+    <div class="settings-part">
+      <label class="settings-field">
+        {texts.shell.language}
+        <select
+          value={kept}
+          onChange={({ currentTarget: { value } }) => changeLanguage(value === '' ? null : (value as Language))}
+        >
+          <option value="">{texts.shell.languageOfBrowser}</option>
+          {Object.entries(LANGUAGES).map(([language, name]) => (
+            <option key={language} value={language} lang={language}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
     </div>
   );
 }

@@ -1,8 +1,8 @@
 /**
  * The console's own texts in German, in the order of `en.ts`, which is as long. The words: Gespräch
  * (conversation), Posteingang (inbox), Fall (case), Notiz (note), Entwurf (draft), Thread (thread),
- * Vorgang (run), Aufbewahrung (retention), Sperre (hold), Kunde (customer), Team (team), Zuständige
- * (owners of a case), zuweisen (assign), abschließen (resolve), wieder öffnen (reopen),
+ * Vorgang (run), Aufbewahrung (retention), Sperre (hold), Kunde (customer), Team (team), zuständige
+ * Person (owner of a case), zuweisen (assign), abschließen (resolve), wieder öffnen (reopen),
  * zurückstellen (snooze), stummschalten (mute), archivieren (archive), anheften (pin), reagieren
  * (react), erwähnen (mention), Konto (account), Rolle (role), Gruppe (group), Verwaltung
  * (administration), Freigabe (approval). People are addressed as Sie.
@@ -339,7 +339,7 @@ export const texts: FirstTexts = {
     conversations: 'Gespräche',
     moreViews: 'Weitere Ansichten',
     view: (name) => `Ansicht: ${name}`,
-    more: 'Mehr',
+    more: 'Weitere',
     mayNotRead: 'Sie dürfen keine Gespräche lesen.',
     writing: 'Schreibt…',
     sentFile: 'Datei gesendet',
@@ -654,7 +654,7 @@ export const texts: FirstTexts = {
     nothingWaits: 'Alles ist gelesen, und nichts wartet auf Sie.',
     unread: (count) => [count, ' ungelesen'],
     waitsForYou: (count) => [count, ' warten auf Sie'],
-    withoutOwner: (count) => `, davon ${count} ohne Zuständige`,
+    withoutOwner: (count) => `, davon ${count} ohne zuständige Person`,
     openCases: (count, shown) => [shown, count === 1 ? ' offener Fall von Ihnen' : ' offene Fälle von Ihnen'],
     notLoaded: 'Dieser Teil der Konsole kann nicht geladen werden.',
     reload: 'Seite neu laden',

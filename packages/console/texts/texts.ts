@@ -22,16 +22,22 @@ export const texts = {} as FirstTexts & AdministrationTexts;
 
 let language: Language = 'en';
 
-/** Loads the texts of a language. A language that cannot be loaded is replaced by English. */
-export async function loadTexts(wanted: Language): Promise<void> {
+/**
+ * Loads the texts of a language, and returns which it is: English if the wanted one cannot be
+ * loaded.
+ */
+export async function loadTexts(wanted: Language): Promise<Language> {
   const english = async () => ['en', await FILES.en.first()] as const;
   const [loaded, file] = await FILES[wanted].first().then((own) => [wanted, own] as const, english);
   speak(loaded, file.texts);
+  return loaded;
 }
 
 /** Loads the texts of the administration, in the language of the page. */
 export async function loadAdministrationTexts(): Promise<void> {
-  Object.assign(texts, (await FILES[language].administration()).texts);
+  const { texts: loaded } = await FILES[language].administration();
+  Object.assign(texts, loaded);
+  wordComponents({ names: loaded.names });
 }
 
 /** Has the console in a language from now on. */

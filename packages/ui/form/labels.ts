@@ -22,7 +22,7 @@ export function labelOf(name: string): string {
 
 /** Returns a member of an enumeration as words: `Awaiting upload` for `awaiting_upload`. */
 export function sentenceOf(name: string): string {
-  const own = uiTexts.form.names[name];
+  const own = uiTexts.names[name];
   if (own !== undefined) return own;
   const words = name.split(/[_\s]+/).map((word) => WORDS[word] ?? word);
   const text = words.join(' ');

@@ -55,12 +55,12 @@ export const texts: UiTexts = {
     notTime: 'Dies muss eine Uhrzeit sein.',
     moment: 'Einen Moment…',
     cancel: 'Abbrechen',
-    names: {},
   },
   markdown: {
     task: 'Aufgabe',
     table: 'Tabelle',
   },
+  names: {},
   overlays: {
     cancel: 'Abbrechen',
     close: 'Schließen',

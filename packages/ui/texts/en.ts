@@ -44,13 +44,13 @@ export const texts = {
     notTime: 'This must be a time.',
     moment: 'One moment…',
     cancel: 'Cancel',
-    /** Words for names of the contract, which are English where they are not here. */
-    names: {} as Readonly<Record<string, string>>,
   },
   markdown: {
     task: 'Task',
     table: 'Table',
   },
+  /** Words for names of the contract, which are made of the names themselves where they are not here. */
+  names: {} as Readonly<Record<string, string>>,
   overlays: {
     cancel: 'Cancel',
     close: 'Close',
