@@ -131,7 +131,9 @@ function LanguageChoice() {
         {texts.shell.language}
         <select
           value={kept}
-          onChange={({ currentTarget: { value } }) => changeLanguage(value === '' ? null : (value as Language))}
+          onChange={({ currentTarget: { value } }) =>
+            changeLanguage(value === '' ? null : (value as Language))
+          }
         >
           <option value="">{texts.shell.languageOfBrowser}</option>
           {Object.entries(LANGUAGES).map(([language, name]) => (

@@ -31,11 +31,27 @@ const NOT_YET: readonly string[] = [
 
 /** What looks like a text and is none, or is the same in every language, by file. */
 const NO_TEXTS: Readonly<Record<string, readonly string[]>> = {
+  'packages/console/administration/page.ts': ['There is no page of a section above this component.'],
+  'packages/console/administration/parts/audit-head.tsx': [
+    'npm run -s admin -- audit export --account',
+    '> audit.jsonl && npm run -s admin -- audit verify --file audit.jsonl --head audit-head-',
+    '.json',
+  ],
+  'packages/console/administration/reference.tsx': ['…'],
+  'packages/console/administration/use-administration.ts': [
+    'There is no administration above this component.',
+  ],
+  'packages/console/compliance/export-file.tsx': ['npm run -s admin -- export verify --file', '.zip'],
+  'packages/console/installation/plot.tsx': ['11px'],
+  'packages/console/installation/units.ts': ['ms', 'MB'],
+  'packages/console/mail/mail-html.tsx': ['allow-scripts allow-popups allow-popups-to-escape-sandbox'],
+  'packages/console/mail/mail-pictures.ts': ['src="'],
   'packages/console/message/message-actions.tsx': ['Delete'],
   'packages/console/notifications/settings/category-channels.tsx': ['order.updated'],
   'packages/console/session/key-form.tsx': ['acc_…'],
   'packages/console/session/session-context.tsx': ['There is no session above this component.'],
   'packages/console/session/sign-in.tsx': ['Carl Customer'],
+  'packages/console/widgets/widget-snippet.tsx': ['data-color="', '<script src="', 'async></script>'],
   'packages/ui/data/value.tsx': ['KB'],
   'packages/ui/files/pasted.ts': ['Files'],
   'packages/ui/form/form-context.ts': ['There is no form above this field.'],
@@ -75,6 +91,7 @@ t.test('German has each text, and says it in German', async (t) => {
     'd is too many',
   ]);
   t.strictSame(differences({ a: (b: string) => `of ${b}` }, { a: () => 'von' }), ['a has other parts']);
+  t.strictSame(differences({ a: 'one', b: 'two' }, { b: 'zwei', a: 'eins' }), ['a is in another place']);
 });
 
 /** Returns how texts differ from the English ones, beside the words. */
@@ -83,6 +100,10 @@ function differences(english: object, other: object, path = ''): string[] {
   if (Object.keys(english).length === 0) return [];
   const found: string[] = [];
   const names = new Set([...Object.keys(english), ...Object.keys(other)]);
+  const both = Object.keys(english).filter((name) => Object.hasOwn(other, name));
+  const order = Object.keys(other).filter((name) => Object.hasOwn(english, name));
+  const moved = both.find((name, place) => order[place] !== name);
+  if (moved !== undefined) found.push(`${path}${moved} is in another place`);
   for (const name of names) {
     const at = `${path}${name}`;
     const [one, two] = [english, other].map((texts) => (texts as Record<string, unknown>)[name]);

@@ -10,7 +10,7 @@
 
 import { pluralOf } from '@parley/ui/text/plural.ts';
 import { texts as ui } from '@parley/ui/texts/de.ts';
-import type { FirstTexts } from './console-texts.ts';
+import type { FirstTexts } from './first-texts.ts';
 
 const plural = pluralOf('de');
 

@@ -1,6 +1,7 @@
 import { writeIn } from '@parley/ui/text/language.ts';
 import { wordComponents } from '@parley/ui/texts/ui-texts.ts';
-import type { AdministrationTexts, FirstTexts } from './console-texts.ts';
+import type { AdministrationTexts } from './administration/administration-texts.ts';
+import type { FirstTexts } from './first-texts.ts';
 import type { Language } from './languages.ts';
 
 interface Files {
@@ -35,9 +36,7 @@ export async function loadTexts(wanted: Language): Promise<Language> {
 
 /** Loads the texts of the administration, in the language of the page. */
 export async function loadAdministrationTexts(): Promise<void> {
-  const { texts: loaded } = await FILES[language].administration();
-  Object.assign(texts, loaded);
-  wordComponents({ names: loaded.names });
+  Object.assign(texts, (await FILES[language].administration()).texts);
 }
 
 /** Has the console in a language from now on. */

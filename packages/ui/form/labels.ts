@@ -1,7 +1,5 @@
 /** The names of a contract as people read them. */
 
-import { uiTexts } from '../texts/ui-texts.ts';
-
 const WORDS: Readonly<Record<string, string>> = {
   ai: 'AI',
   api: 'API',
@@ -22,8 +20,6 @@ export function labelOf(name: string): string {
 
 /** Returns a member of an enumeration as words: `Awaiting upload` for `awaiting_upload`. */
 export function sentenceOf(name: string): string {
-  const own = uiTexts.names[name];
-  if (own !== undefined) return own;
   const words = name.split(/[_\s]+/).map((word) => WORDS[word] ?? word);
   const text = words.join(' ');
   return text.charAt(0).toUpperCase() + text.slice(1);

@@ -49,7 +49,10 @@ export const texts = {
     task: 'Task',
     table: 'Table',
   },
-  /** Words for names of the contract, which are made of the names themselves where they are not here. */
+  /**
+   * Words for names of the contract, which are made of the names themselves where they are not
+   * here.
+   */
   names: {} as Readonly<Record<string, string>>,
   overlays: {
     cancel: 'Cancel',

@@ -29,9 +29,6 @@ export const texts = {
 
   installation: {},
 
-  /** Words for names of the contract, which are English by themselves. */
-  names: {} as Readonly<Record<string, string>>,
-
   sections: {
     groups: { people: 'People', access: 'Access', agents: 'Agents', channels: 'Channels', data: 'Data' },
     administration: 'Administration',
