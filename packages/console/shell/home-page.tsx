@@ -55,7 +55,7 @@ function Numbers({ summary }: { readonly summary: InboxSummary }) {
       {work !== undefined && work.count > 0 && (
         <li>
           <Link to={{ main: { at: 'work' } }}>
-            {texts.shell.waitsForYou(<b>{work.count}</b>)}
+            {texts.shell.waitsForYou(work.count, <b>{work.count}</b>)}
             {work.unassigned > 0 && texts.shell.withoutOwner(work.unassigned)}
           </Link>
         </li>

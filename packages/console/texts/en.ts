@@ -639,7 +639,7 @@ export const texts = {
     findAny: 'Find a conversation or a person',
     nothingWaits: 'Everything is read, and nothing waits for you.',
     unread: (count: ComponentChildren): ComponentChildren => [count, ' unread'],
-    waitsForYou: (count: ComponentChildren): ComponentChildren => [count, ' waiting for you'],
+    waitsForYou: (_count: number, shown: ComponentChildren): ComponentChildren => [shown, ' waiting for you'],
     withoutOwner: (count: number) => `, ${count} of them without an owner`,
     openCases: (count: number, shown: ComponentChildren): ComponentChildren => [
       shown,
