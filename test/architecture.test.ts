@@ -114,6 +114,7 @@ const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   'packages/console': [
     ['main'],
+    ['start'],
     ['console'],
     ['shell'],
     ['sections'],
@@ -127,6 +128,7 @@ const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['inbox', 'installation', 'notifications', 'search'],
     ['writing', 'holds', 'names', 'mail', 'nav'],
     ['session'],
+    ['texts'],
   ],
   'packages/mail-reader': [
     ['mail-reader'],
@@ -150,6 +152,7 @@ const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['overlays'],
     ['feedback', 'files'],
     ['elements', 'text', 'typing', 'hooks', 'moves'],
+    ['texts'],
   ],
   'packages/widget': [
     ['main', 'loader', 'bubble'],

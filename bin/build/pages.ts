@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { basename, dirname, extname, join, parse } from 'node:path';
+import { basename, dirname, extname, join } from 'node:path';
 import { bundle as bundleStyles } from 'lightningcss';
 import { rolldown } from 'rolldown';
 
@@ -13,6 +13,8 @@ interface Page {
   readonly sources: string;
   /** The folder that is made, from the root: `page.json` and `assets/`. */
   readonly out: string;
+  /** A module that the entry imports when it has its texts, and that browsers fetch with it. */
+  readonly next?: string;
   /** A classic script without imports, for the pages of others, and its name in `out`. */
   readonly loader?: { readonly source: string; readonly name: string };
   /** A small page without a style, and the name of its `page.json`. */
@@ -20,7 +22,7 @@ interface Page {
 }
 
 const PAGES: readonly Page[] = [
-  { sources: 'packages/console', out: 'packages/console/dist' },
+  { sources: 'packages/console', out: 'packages/console/dist', next: 'packages/console/start.tsx' },
   {
     sources: 'packages/widget',
     out: 'packages/widget/dist',
@@ -33,7 +35,7 @@ const PAGES: readonly Page[] = [
 interface BuiltPage {
   readonly script: string;
   readonly style?: string;
-  /** Modules that the script imports at once. */
+  /** Modules that the script imports at the start. */
   readonly preloads: readonly string[];
 }
 
@@ -45,7 +47,7 @@ export async function buildPages(): Promise<void> {
   for (const page of PAGES) await buildPage(page);
 }
 
-async function buildPage({ sources, out, loader, small }: Page): Promise<void> {
+async function buildPage({ sources, out, next, loader, small }: Page): Promise<void> {
   const place = join(ROOT, out);
   await mkdir(dirname(place), { recursive: true });
   const stage = await mkdtemp(`${place}-`);
@@ -54,7 +56,11 @@ async function buildPage({ sources, out, loader, small }: Page): Promise<void> {
   try {
     const assets = join(stage, 'assets');
     await mkdir(assets);
-    const { script, preloads } = await writeScripts(join(ROOT, sources, 'main.tsx'), assets);
+    const { script, preloads } = await writeScripts(
+      join(ROOT, sources, 'main.tsx'),
+      assets,
+      next && join(ROOT, next),
+    );
     const style = await writeStyle(join(ROOT, sources, 'main.css'), assets);
     if (loader !== undefined) await writeLoader(join(ROOT, loader.source), join(stage, loader.name));
     const built: BuiltPage = { script, style, preloads };
@@ -70,9 +76,11 @@ async function buildPage({ sources, out, loader, small }: Page): Promise<void> {
   }
 }
 
-async function writeScripts(entry: string, dir: string): Promise<Pick<BuiltPage, 'script' | 'preloads'>> {
+type Scripts = Pick<BuiltPage, 'script' | 'preloads'>;
+
+async function writeScripts(entry: string, dir: string, next?: string): Promise<Scripts> {
   const build = await rolldown({
-    input: { [parse(entry).name]: entry },
+    input: next === undefined ? [entry] : [entry, next],
     platform: 'browser',
     tsconfig: false,
     resolve: { alias: { react: 'preact/compat' }, extensions: ['.ts', '.tsx', '.js', '.mjs'] },
@@ -88,10 +96,26 @@ async function writeScripts(entry: string, dir: string): Promise<Pick<BuiltPage,
       minify: true,
       entryFileNames: names,
       chunkFileNames: names,
+      // Else rolldown makes a chunk for each few modules that later ones need too.
+      ...(next !== undefined && {
+        codeSplitting: {
+          groups: [
+            { name: 'begin', test: (id: string) => id === entry, priority: 1 },
+            { name: 'first', tags: ['$initial' as const] },
+          ],
+        },
+      }),
     });
-    const main = output.find((file) => file.type === 'chunk' && file.isEntry);
-    if (main?.type !== 'chunk') throw new Error(`${entry} has become no module.`);
-    return { script: main.fileName, preloads: main.imports };
+    const chunkOf = (module: string) => {
+      const found = output.find((file) => file.type === 'chunk' && file.facadeModuleId === module);
+      if (found?.type !== 'chunk') throw new Error(`${module} has become no module.`);
+      return found;
+    };
+    const main = chunkOf(entry);
+    const after = next === undefined ? undefined : chunkOf(next);
+    const preloads = new Set([...main.imports, ...(after ? [after.fileName, ...after.imports] : [])]);
+    preloads.delete(main.fileName);
+    return { script: main.fileName, preloads: [...preloads] };
   } finally {
     await build.close();
   }

@@ -1,10 +1,10 @@
-import { moveByInsertion } from '@parley/ui/moves.ts';
-import { followCompositions } from '@parley/ui/typing/pressed-key.ts';
-import { render } from 'preact';
-import { Console } from './console.tsx';
-import { applyTheme } from './shell/theme.ts';
+import { wantedLanguage } from './texts/languages.ts';
+import { loadTexts } from './texts/texts.ts';
 
-moveByInsertion();
-followCompositions(document);
-applyTheme();
-render(<Console />, document.body);
+// Modules of the console use texts as soon as they are loaded. The browser fetches both at once: the
+// document names the modules that follow (bin/build/pages.ts).
+void loadTexts(wantedLanguage()).then(async (language) => {
+  document.documentElement.lang = language;
+  const { showConsole } = await import('./start.tsx');
+  showConsole();
+});

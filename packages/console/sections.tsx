@@ -27,8 +27,11 @@ import { IDENTITY_SECTIONS } from './identity/sections.ts';
 import { IMPORT_SECTIONS } from './import/sections.ts';
 import { go } from './nav/place.ts';
 import type { PaletteItem } from './search/palette-items.tsx';
+import { texts } from './texts/texts.ts';
 import { WEBHOOK_SECTIONS } from './webhooks/sections.ts';
 import { WIDGET_SECTIONS } from './widgets/sections.ts';
+
+const words = texts.sections;
 
 const SESSION_COLUMNS = ['created_at', 'last_used_at', 'expires_at'];
 
@@ -36,9 +39,9 @@ const PEOPLE: readonly Section[] = [
   {
     slug: 'people',
     texts: PERSON_TEXTS,
-    title: 'People',
-    one: 'person',
-    about: 'Who works in this account, with which role, and where they are signed in.',
+    title: words.people.title,
+    one: words.people.one,
+    about: words.people.about,
     list: 'list_users',
     get: 'get_user',
     create: 'create_user',
@@ -49,65 +52,70 @@ const PEOPLE: readonly Section[] = [
     afterMade: invite,
     actions: [
       {
-        label: 'Mail an invitation',
+        label: words.people.mailInvitation,
         operation: 'mail_invitation',
         when: isStatus('active'),
         doneText: ({ email, expires_at }) =>
-          `The invitation is on its way to ${email}. It ends on ${dateOf(String(expires_at))}.`,
+          words.people.invitationMailed(String(email), dateOf(String(expires_at))),
       },
       {
-        label: 'Invitation as a link',
+        label: words.people.linkInvitation,
         operation: 'create_invitation',
         when: isStatus('active'),
         secret: 'url',
-        doneText: ({ expires_at }) =>
-          `Give the link to the person. It signs in once, and ends on ${dateOf(String(expires_at))}.`,
+        doneText: ({ expires_at }) => words.people.invitationLinked(dateOf(String(expires_at))),
       },
       {
-        label: 'Deactivate',
+        label: words.people.deactivate,
         operation: 'deactivate_user',
         when: isStatus('active'),
-        warning: 'The person is signed out everywhere and cannot sign in until activated again.',
+        warning: words.people.deactivateWarning,
         isDanger: true,
       },
-      { label: 'Activate', operation: 'activate_user', when: isStatus('deactivated') },
+      { label: words.people.activate, operation: 'activate_user', when: isStatus('deactivated') },
       {
-        label: 'Claim',
+        label: words.people.claim,
         operation: 'claim_user',
         texts: CLAIM_TEXTS,
         when: ({ placeholder }) => placeholder === true,
       },
-      { label: 'Export', operation: 'create_user_export', shownIn: 'exports' },
+      { label: words.people.export, operation: 'create_user_export', shownIn: 'exports' },
       {
-        label: 'Erase',
+        label: words.people.erase,
         operation: 'erase_user',
         texts: ERASE_TEXTS,
         shownIn: 'erasures',
-        warning: 'Name, address and picture of the person are removed for good. This cannot be undone.',
+        warning: words.people.eraseWarning,
         isDanger: true,
       },
       {
-        label: 'End all sessions',
+        label: words.people.endSessions,
         operation: 'end_every_session',
-        warning: 'All tokens of the person stop working, on every device.',
+        warning: words.people.endSessionsWarning,
         isDanger: true,
       },
     ],
     parts: [
       {
-        title: 'Sessions',
+        title: words.people.sessions,
         list: 'list_user_sessions',
         columns: SESSION_COLUMNS,
-        actions: [{ label: 'End', operation: 'end_user_session', warning: 'The device is signed out.' }],
+        actions: [
+          {
+            label: words.people.endSession,
+            operation: 'end_user_session',
+            warning: words.people.endSessionWarning,
+          },
+        ],
       },
     ],
   },
   {
     slug: 'roles',
     texts: ROLE_TEXTS,
-    title: 'Roles',
-    one: 'role',
-    about: 'What people, keys and agents may do.',
+    title: words.roles.title,
+    one: words.roles.one,
+    about: words.roles.about,
     list: 'list_roles',
     get: 'get_role',
     create: 'create_role',
@@ -117,9 +125,9 @@ const PEOPLE: readonly Section[] = [
     omit: ['permissions', 'owner'],
     actions: [
       {
-        label: 'Delete',
+        label: words.delete,
         operation: 'delete_role',
-        warning: 'The role is removed. This cannot be undone.',
+        warning: words.roles.deleteWarning,
         isDanger: true,
         removes: true,
       },
@@ -129,9 +137,9 @@ const PEOPLE: readonly Section[] = [
   {
     slug: 'groups',
     texts: GROUP_TEXTS,
-    title: 'Groups',
-    one: 'group',
-    about: 'Teams that cases reach and are assigned to, and under whose name customers are answered.',
+    title: words.teams.title,
+    one: words.teams.one,
+    about: words.teams.about,
     list: 'list_groups',
     get: 'get_group',
     create: 'create_group',
@@ -145,22 +153,22 @@ const PEOPLE: readonly Section[] = [
     }),
     actions: [
       {
-        label: 'Delete',
+        label: words.delete,
         operation: 'delete_group',
-        warning: 'The group is removed. This cannot be undone.',
+        warning: words.teams.deleteWarning,
         isDanger: true,
         removes: true,
       },
     ],
     More: GroupCases,
-    parts: [{ title: 'Members', field: 'members', columns: ['name', 'type'] }],
+    parts: [{ title: words.teams.members, field: 'members', columns: ['name', 'type'] }],
   },
   {
     slug: 'customers',
     texts: CUSTOMER_TEXTS,
-    title: 'Customers',
-    one: 'customer',
-    about: 'People outside of the account who write to it.',
+    title: words.customers.title,
+    one: words.customers.one,
+    about: words.customers.about,
     list: 'list_customers',
     get: 'get_customer',
     update: 'update_customer',
@@ -169,13 +177,13 @@ const PEOPLE: readonly Section[] = [
     More: CustomerCases,
     actions: [
       {
-        label: 'Block',
+        label: words.customers.block,
         operation: 'block_actor',
         when: ({ blocked }) => blocked === false,
-        warning: 'What the customer writes is refused until the block is removed.',
+        warning: words.customers.blockWarning,
         isDanger: true,
       },
-      { label: 'Unblock', operation: 'unblock_actor', when: ({ blocked }) => blocked === true },
+      { label: words.customers.unblock, operation: 'unblock_actor', when: ({ blocked }) => blocked === true },
     ],
   },
 ];
@@ -184,9 +192,9 @@ const ACCESS: readonly Section[] = [
   {
     slug: 'api-keys',
     texts: KEY_TEXTS,
-    title: 'API keys',
-    one: 'key',
-    about: 'Credentials of programs.',
+    title: words.keys.title,
+    one: words.keys.one,
+    about: words.keys.about,
     list: 'list_api_keys',
     get: 'get_api_key',
     create: 'create_api_key',
@@ -196,18 +204,18 @@ const ACCESS: readonly Section[] = [
     secret: 'key',
     actions: [
       {
-        label: 'Rotate',
+        label: words.keys.rotate,
         operation: 'rotate_api_key',
         when: isStatus('active'),
-        warning: 'A new key takes the place of this one.',
+        warning: words.keys.rotateWarning,
         secret: 'key',
         shownIn: 'api-keys',
       },
       {
-        label: 'Revoke',
+        label: words.keys.revoke,
         operation: 'revoke_api_key',
         when: isStatus('active'),
-        warning: 'Programs that use the key are refused at once. This cannot be undone.',
+        warning: words.keys.revokeWarning,
         isDanger: true,
       },
     ],
@@ -218,9 +226,9 @@ const CHANNELS: readonly Section[] = [
   {
     slug: 'inboxes',
     texts: INBOX_TEXTS,
-    title: 'Mail inboxes',
-    one: 'inbox',
-    about: 'Addresses whose mail becomes cases.',
+    title: words.inboxes.title,
+    one: words.inboxes.one,
+    about: words.inboxes.about,
     list: 'list_inboxes',
     get: 'get_inbox',
     create: 'create_inbox',
@@ -228,9 +236,9 @@ const CHANNELS: readonly Section[] = [
     columns: ['name', 'address', 'created_at'],
     actions: [
       {
-        label: 'Delete',
+        label: words.delete,
         operation: 'delete_inbox',
-        warning: 'Mail to the address does not arrive any more.',
+        warning: words.inboxes.deleteWarning,
         isDanger: true,
         removes: true,
       },
@@ -239,17 +247,17 @@ const CHANNELS: readonly Section[] = [
   {
     slug: 'complaints',
     texts: {},
-    title: 'Mail complaints',
-    one: 'complaint',
-    about: 'Addresses whose owners have called a mail spam. No reply is sent to them.',
+    title: words.complaints.title,
+    one: words.complaints.one,
+    about: words.complaints.about,
     list: 'list_email_complaints',
     get: 'get_email_complaint',
     columns: ['address', 'kind', 'created_at'],
     actions: [
       {
-        label: 'Lift',
+        label: words.complaints.lift,
         operation: 'delete_email_complaint',
-        warning: 'Replies are sent to the address again. Do it only if the person has asked for it.',
+        warning: words.complaints.liftWarning,
         removes: true,
       },
     ],
@@ -260,9 +268,9 @@ const DATA: readonly Section[] = [
   {
     slug: 'audit',
     texts: {},
-    title: 'Audit',
-    one: 'event',
-    about: 'What was done by whom, in a chain whose changes are noticed.',
+    title: words.audit.title,
+    one: words.audit.one,
+    about: words.audit.about,
     list: 'list_account_audit',
     columns: ['created_at', 'action', 'actor', 'conversation_id', 'details'],
     Above: AuditHead,
@@ -270,9 +278,9 @@ const DATA: readonly Section[] = [
   {
     slug: 'account',
     texts: ACCOUNT_TEXTS,
-    title: 'Account',
-    one: 'account',
-    about: 'Name, plan and settings of this account.',
+    title: words.account.title,
+    one: words.account.one,
+    about: words.account.about,
     get: 'get_account',
     update: 'update_account',
     columns: [],
@@ -281,22 +289,22 @@ const DATA: readonly Section[] = [
 
 /** The sections of a feature are its folder, its import and its entry. */
 export const SECTION_GROUPS: readonly SectionGroup[] = [
-  { title: 'People', sections: PEOPLE },
+  { title: words.groups.people, sections: PEOPLE },
   {
-    title: 'Access',
+    title: words.groups.access,
     sections: [
       ...ACCESS, // One entry a line.
       ...IDENTITY_SECTIONS,
     ],
   },
   {
-    title: 'Agents',
+    title: words.groups.agents,
     sections: [
       ...AGENT_SECTIONS, // One entry a line.
     ],
   },
   {
-    title: 'Channels',
+    title: words.groups.channels,
     sections: [
       ...CHANNELS, // One entry a line.
       ...WIDGET_SECTIONS,
@@ -305,7 +313,7 @@ export const SECTION_GROUPS: readonly SectionGroup[] = [
     ],
   },
   {
-    title: 'Data',
+    title: words.groups.data,
     sections: [
       ...IMPORT_SECTIONS, // One entry a line.
       ...COMPLIANCE_SECTIONS,
@@ -319,9 +327,9 @@ export function AdministrationPage() {
 }
 
 /** Returns the sections that have the words, and the forms for something new of them. */
-export async function findSections(words: string): Promise<PaletteItem[]> {
+export async function findSections(asked: string): Promise<PaletteItem[]> {
   const found = SECTION_GROUPS.flatMap(({ sections }) => sections).filter(({ title, one }) =>
-    hasWords(`${title} new ${one}`, words),
+    hasWords(`${title} ${words.newWord} ${one}`, asked),
   );
   if (found.length === 0) return [];
   const api = await readApiDocument();
@@ -330,11 +338,11 @@ export async function findSections(words: string): Promise<PaletteItem[]> {
     const item = (name: string, id?: string): PaletteItem => ({
       id: `section-${slug}-${id ?? ''}`,
       name,
-      group: 'Administration',
+      group: words.administration,
       picture: <Icon of={Settings} />,
       act: () => go({ main: { at: 'administration', section: slug, ...(id !== undefined && { id }) } }),
     });
     const isMade = create !== undefined && api.operation(create) !== undefined;
-    return [item(title), ...(isMade ? [item(`New ${one}`, 'new')] : [])];
+    return [item(title), ...(isMade ? [item(words.newOne(one), 'new')] : [])];
   });
 }

@@ -4,7 +4,8 @@ import { directionOf, languageOf } from '@parley/protocol/resources/widget-langu
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useResource } from '@parley/ui/hooks/resource.ts';
 import { useKeys } from '@parley/ui/hooks/use-keys.ts';
-import { writeTimesIn } from '@parley/ui/text/time.ts';
+import { writeIn } from '@parley/ui/text/language.ts';
+import { wordComponents } from '@parley/ui/texts/ui-texts.ts';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { Chat } from './chat/chat.tsx';
@@ -37,7 +38,9 @@ export function Frame({ published, greeted, lang, confirmation }: FrameProps) {
   }));
   useEffect(() => {
     void loadTexts(languageOf([lang ?? '', ...navigator.languages])).then((loaded) => {
-      writeTimesIn(loaded.language);
+      const { task, table } = loaded.texts;
+      writeIn(loaded.language);
+      wordComponents({ markdown: { task, table } });
       setSpeech(loaded);
     });
   }, [lang]);

@@ -1,6 +1,7 @@
 import { Icon } from '@parley/ui/elements/icon.tsx';
 import { Lock, Send } from 'lucide';
 import type { Audience } from '../session/kept-writing.ts';
+import { texts } from '../texts/texts.ts';
 
 export interface AudienceChoiceProps {
   readonly audience: Audience;
@@ -13,7 +14,7 @@ export interface AudienceChoiceProps {
 export function AudienceChoice({ audience, onChoose, onPress }: AudienceChoiceProps) {
   return (
     <fieldset class="audience-choice">
-      <legend class="hidden-visually">Who reads it</legend>
+      <legend class="hidden-visually">{texts.composer.whoReads}</legend>
       {CHOICES.map(({ value, label, icon, key }) => (
         <label key={value} class={`audience-choice-${value}`}>
           <input
@@ -34,6 +35,6 @@ export function AudienceChoice({ audience, onChoose, onPress }: AudienceChoicePr
 }
 
 const CHOICES = [
-  { value: 'internal', label: 'Note to the team', icon: Lock, key: 'N' },
-  { value: 'customer', label: 'Reply to the customer', icon: Send, key: 'R' },
+  { value: 'internal', label: texts.composer.internal.label, icon: Lock, key: 'N' },
+  { value: 'customer', label: texts.composer.customer.label, icon: Send, key: 'R' },
 ] as const;

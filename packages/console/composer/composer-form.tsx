@@ -16,6 +16,7 @@ import { Eye, FilePen, PenLine, SendHorizontal, Smile } from 'lucide';
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { MailFields, useConversationEmail } from '../writing/mail-fields.tsx';
 import { applyFormat, MessageField } from '../writing/message-field.tsx';
 import { messageOf } from '../writing/outgoing.ts';
@@ -24,7 +25,7 @@ import { AudienceChoice } from './audience-choice.tsx';
 import { FormatBar } from './format-bar.tsx';
 import { SendLater } from './send-later.tsx';
 import { Strangers } from './strangers.tsx';
-import { UPLOAD_RULES, UPLOAD_TEXTS } from './upload-texts.ts';
+import { UPLOAD_RULES } from './upload-rules.ts';
 import { useWriting } from './use-writing.ts';
 
 export interface ComposerProps {
@@ -69,13 +70,13 @@ export function ComposerForm(props: ComposerFormProps) {
   const isReply = audience === 'customer';
   const isMail = isReply && conversation !== null && typeof conversation.inbox_id === 'string';
   const email = useConversationEmail(conversationId, isMail);
-  const words = WORDS[audience ?? 'all'];
+  const words = texts.composer[audience ?? 'all'];
   const isEmpty = writing.text.trim() === '' && files.length === 0;
 
   const addFiles = (added: readonly File[]) => {
     if (live === undefined || added.length === 0) return;
     const left = uploads.add(added, live.upload);
-    say(left === 0 ? '' : `A message has 20 files at most: ${left} were left out.`);
+    say(left === 0 ? '' : texts.composer.tooManyFiles(left));
     field.current?.focus();
   };
   const isOver = useFileDrop(form, isTeam, addFiles);
@@ -83,11 +84,11 @@ export function ComposerForm(props: ComposerFormProps) {
   const send = ({ at, isDraft = false }: { readonly at?: Date; readonly isDraft?: boolean } = {}) => {
     if (live === undefined) return;
     if (files.some((one) => one.attachment === undefined && one.problem === undefined)) {
-      say('Some files are still being uploaded.');
+      say(texts.composer.stillUploading);
       return;
     }
     if (files.some(({ problem }) => problem !== undefined)) {
-      say('Upload the failed files again, or remove them.');
+      say(texts.composer.filesFailed);
       return;
     }
     const participants = conversation?.participants ?? [];
@@ -137,7 +138,7 @@ export function ComposerForm(props: ComposerFormProps) {
       class={`composer-form composer-form-${audience ?? 'all'} ${isOver ? 'composer-form-over' : ''}`}
       onSubmit={submit}
     >
-      {isOver && <p class="file-drop">Drop the files to attach them</p>}
+      {isOver && <p class="file-drop">{texts.composer.drop}</p>}
       {audience !== null && (
         <AudienceChoice
           audience={audience}
@@ -154,7 +155,7 @@ export function ComposerForm(props: ComposerFormProps) {
         />
       )}
       {isPreview ? (
-        <section class="composer-preview" aria-label="Preview">
+        <section class="composer-preview" aria-label={texts.composer.preview}>
           <Markdown text={writing.text} />
         </section>
       ) : (
@@ -181,21 +182,27 @@ export function ComposerForm(props: ComposerFormProps) {
       )}
       <UploadList
         files={files}
-        texts={UPLOAD_TEXTS}
+        texts={texts.composer.uploads}
         onRemove={(file) => uploads.remove(file)}
         onRetry={(file) => live !== undefined && uploads.retry(file, live.upload)}
       />
       {isTeam && <Strangers conversationId={conversationId} writing={writing} />}
       <Problem text={problem} />
       <div class="composer-tools">
-        {isTeam && <FilesButton label="Attach files" field="Files" onFiles={addFiles} />}
-        <EmojiButton label="Insert an emoji" icon={Smile} onPick={(emoji) => insertAtCaret(field, emoji)} />
+        {isTeam && (
+          <FilesButton label={texts.composer.attach} field={texts.composer.files} onFiles={addFiles} />
+        )}
+        <EmojiButton
+          label={texts.composer.emoji}
+          icon={Smile}
+          onPick={(emoji) => insertAtCaret(field, emoji)}
+        />
         {!isPreview && (
           <FormatBar onFormat={(format) => field.current !== null && applyFormat(field.current, format)} />
         )}
         <IconButton
           icon={isPreview ? PenLine : Eye}
-          label={isPreview ? 'Write on' : 'Preview'}
+          label={isPreview ? texts.composer.writeOn : texts.composer.preview}
           disabled={!isPreview && writing.text.trim() === ''}
           onClick={() => setPreview(!isPreview)}
         />
@@ -203,7 +210,7 @@ export function ComposerForm(props: ComposerFormProps) {
         {isReply && (
           <IconButton
             icon={FilePen}
-            label="Save as a draft for approval"
+            label={texts.composer.saveDraft}
             disabled={isEmpty}
             onClick={() => send({ isDraft: true })}
           />
@@ -216,17 +223,6 @@ export function ComposerForm(props: ComposerFormProps) {
     </form>
   );
 }
-
-/** The words of the composer, by the audience of a message. */
-const WORDS = {
-  all: { label: 'Message', placeholder: 'Write a message', send: 'Send' },
-  internal: { label: 'Note to the team', placeholder: 'Write a note, for the team alone', send: 'Add note' },
-  customer: {
-    label: 'Reply to the customer',
-    placeholder: 'Write to the customer',
-    send: 'Send reply',
-  },
-} as const;
 
 function insertAtCaret(field: RefObject<HTMLTextAreaElement | null>, text: string): void {
   const area = field.current;

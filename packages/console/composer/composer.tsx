@@ -6,6 +6,7 @@ import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useState } from 'preact/hooks';
 import { DraftCards } from '../drafts/draft-cards.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { MessageEdit } from '../writing/message-edit.tsx';
 import { type OwnStanding, useStanding } from '../writing/use-standing.ts';
 import { type Refusal, refusalOf } from '../writing/writable.ts';
@@ -56,7 +57,7 @@ function EditLast({ message, onEnd }: EditLastProps) {
   const { conversation_id: conversationId = '', id } = message;
   const { live } = useConversation(conversationId);
   return (
-    <section class="composer-edit" aria-label="Edit your last message">
+    <section class="composer-edit" aria-label={texts.composer.editLast}>
       <MessageEdit
         conversationId={conversationId}
         message={message}
@@ -83,7 +84,7 @@ function Refused({ standing, refusal: { sentence, isArchived } }: RefusedProps) 
       <p>{sentence}</p>
       {isArchived && runsConversation && (
         <Button disabled={isBusy} onClick={open}>
-          Open it again
+          {texts.composer.openAgain}
         </Button>
       )}
       <Problem text={problem} />

@@ -9,6 +9,7 @@ import { fullTimeOf } from '@parley/ui/text/time.ts';
 import { Clock, Pencil, SendHorizontal, Trash2 } from 'lucide';
 import { useState } from 'preact/hooks';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { MessageEdit } from '../writing/message-edit.tsx';
 import { whenText } from '../writing/send-times.ts';
 import { useStanding } from '../writing/use-standing.ts';
@@ -20,8 +21,7 @@ export function ScheduledList({ conversationId }: { readonly conversationId: str
   return (
     <details class="scheduled-list">
       <summary>
-        <Icon of={Clock} size={14} />{' '}
-        {scheduled.length === 1 ? '1 scheduled message' : `${scheduled.length} scheduled messages`}
+        <Icon of={Clock} size={14} /> {texts.composer.scheduled(scheduled.length)}
       </summary>
       <ul>
         {scheduled.map((message) => (
@@ -63,30 +63,30 @@ function ScheduledRow({ conversationId, message }: RowProps) {
   return (
     <li class="scheduled-row">
       <div class="scheduled-row-words">
-        <p class="one-line">{body ?? `${files} ${files === 1 ? 'file' : 'files'}`}</p>
+        <p class="one-line">{body ?? texts.composer.scheduledFiles(files)}</p>
         <small>
           <time dateTime={scheduled_at!} title={fullTimeOf(scheduled_at!)}>
             {whenText(new Date(scheduled_at!))}
           </time>
-          {visibility === 'external' && <strong> · to the customer</strong>}
-          {!isOwn && ` · by ${author?.name ?? 'another person'}`}
+          {visibility === 'external' && <strong>{texts.composer.toCustomer}</strong>}
+          {!isOwn && texts.composer.by(author?.name ?? texts.composer.anotherPerson)}
         </small>
         <Problem text={problem} />
       </div>
       {isOwn && can('messaging:update') && (
-        <IconButton icon={Pencil} label="Edit the scheduled message" onClick={() => setEditing(true)} />
+        <IconButton icon={Pencil} label={texts.composer.editScheduled} onClick={() => setEditing(true)} />
       )}
       {mayEnd && (
         <>
           <IconButton
             icon={SendHorizontal}
-            label="Send it now"
+            label={texts.composer.sendNow}
             disabled={isBusy}
             onClick={() => run(async () => live?.sendNow(id))}
           />
           <IconButton
             icon={Trash2}
-            label="Cancel the scheduled message"
+            label={texts.composer.cancelScheduled}
             disabled={isBusy}
             onClick={() => run(async () => live?.cancel(id))}
           />

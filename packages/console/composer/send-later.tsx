@@ -4,6 +4,7 @@ import { Popover } from '@parley/ui/overlays/popover.tsx';
 import { fieldTime } from '@parley/ui/text/field-time.ts';
 import { Clock } from 'lucide';
 import { useRef, useState } from 'preact/hooks';
+import { texts } from '../texts/texts.ts';
 import { momentOf, sendTimes, whenText } from '../writing/send-times.ts';
 import { TimeField } from '../writing/time-field.tsx';
 
@@ -16,20 +17,20 @@ export interface SendLaterProps {
 export function SendLater({ isDisabled, onChoose }: SendLaterProps) {
   const button = useRef<HTMLSpanElement>(null);
   const [isOpen, setOpen] = useState(false);
-  if (isDisabled) return <IconButton icon={Clock} label="Send later" disabled />;
+  if (isDisabled) return <IconButton icon={Clock} label={texts.composer.sendLater} disabled />;
   const times = sendTimes(new Date()).map(({ label, at }) => ({
     label,
     detail: whenText(at),
     act: () => onChoose(at),
   }));
-  const other = { label: 'Another time…', beginsGroup: true, act: () => setOpen(true) };
+  const other = { label: texts.composer.anotherTime, beginsGroup: true, act: () => setOpen(true) };
   return (
     <span ref={button}>
-      <MenuButton icon={Clock} label="Send later" items={[...times, other]} />
+      <MenuButton icon={Clock} label={texts.composer.sendLater} items={[...times, other]} />
       {isOpen && (
         <Popover
           anchor={button.current!}
-          label="Send later"
+          label={texts.composer.sendLater}
           placement="top-end"
           class="send-later"
           onClose={() => setOpen(false)}
@@ -54,7 +55,7 @@ function OtherTime({ onChoose }: Pick<SendLaterProps, 'onChoose'>) {
     <div class="send-later-other">
       <TimeField value={value} onValue={setValue} />
       <Button look="primary" disabled={at === null} onClick={() => at !== null && onChoose(at)}>
-        Schedule
+        {texts.composer.schedule}
       </Button>
     </div>
   );

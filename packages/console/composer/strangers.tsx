@@ -3,6 +3,7 @@ import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import type { Mention, Writing } from '../session/kept-writing.ts';
+import { texts } from '../texts/texts.ts';
 import { mentionsIn } from '../writing/mentions.ts';
 import { useStanding } from '../writing/use-standing.ts';
 
@@ -28,10 +29,10 @@ export function Strangers({ conversationId, writing }: StrangersProps) {
     <div class="composer-strangers">
       {strangers.map((stranger) => (
         <p key={stranger.id}>
-          {stranger.name} is not in this conversation, and is not notified.{' '}
+          {texts.composer.stranger(stranger.name)}{' '}
           {mayAdd && (
             <Button disabled={isBusy} onClick={() => add(stranger)}>
-              Add {stranger.name}
+              {texts.composer.add(stranger.name)}
             </Button>
           )}
         </p>

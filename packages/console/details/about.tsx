@@ -10,6 +10,7 @@ import { Pencil } from 'lucide';
 import { useState } from 'preact/hooks';
 import { AssignDialog } from '../inbox/assign-dialog.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { Metadata } from './metadata.tsx';
 import { Picker } from './picker.tsx';
 import type { Rights } from './rights.ts';
@@ -24,7 +25,7 @@ export function About({ conversation, rights }: AboutProps) {
   const { id, type, audience, group, created_at, external_id, metadata } = conversation;
   const isGroup = type === 'group';
   return (
-    <section class="about" aria-label="About">
+    <section class="about" aria-label={texts.details.about}>
       {isGroup && <Title key={conversation.title} conversation={conversation} mayEdit={rights.mayManage} />}
       <dl class="about-facts">
         {audience === 'customer' && (
@@ -32,12 +33,12 @@ export function About({ conversation, rights }: AboutProps) {
         )}
         {group && (
           <>
-            <dt>Group</dt>
+            <dt>{texts.details.group}</dt>
             <dd>{group.name}</dd>
           </>
         )}
         <Topic conversation={conversation} mayEdit={rights.mayWrite} />
-        <dt>Created</dt>
+        <dt>{texts.details.created}</dt>
         <dd>{fullTimeOf(created_at)}</dd>
         <Metadata externalId={external_id ?? null} metadata={metadata ?? {}} />
       </dl>
@@ -59,11 +60,11 @@ function Title({ conversation: { id, title, audience }, mayEdit }: FactProps) {
     return (
       <div class="field-line about-title">
         <p>
-          {title ?? 'Untitled'}
-          {isCase && <small class="about-public">{CUSTOMERS_SEE}</small>}
+          {title ?? texts.details.untitled}
+          {isCase && <small class="about-public">{texts.details.customersSee}</small>}
         </p>
         {mayEdit && (
-          <IconButton icon={Pencil} label="Change the title" onClick={() => setText(title ?? '')} />
+          <IconButton icon={Pencil} label={texts.details.changeTitle} onClick={() => setText(title ?? '')} />
         )}
       </div>
     );
@@ -75,7 +76,7 @@ function Title({ conversation: { id, title, audience }, mayEdit }: FactProps) {
   return (
     <form class="field-line about-title" onSubmit={submit}>
       <input
-        aria-label="Title"
+        aria-label={texts.details.title}
         aria-describedby={isCase ? 'about-public' : undefined}
         // The person has just asked to change it.
         ref={(element) => element?.focus()}
@@ -87,12 +88,12 @@ function Title({ conversation: { id, title, audience }, mayEdit }: FactProps) {
         }}
       />
       <Button type="submit" look="primary" disabled={isBusy}>
-        Save
+        {texts.details.save}
       </Button>
-      <Button onClick={() => setText(null)}>Cancel</Button>
+      <Button onClick={() => setText(null)}>{texts.details.cancel}</Button>
       {isCase && (
         <small id="about-public" class="about-public">
-          {CUSTOMERS_SEE}
+          {texts.details.customersSee}
         </small>
       )}
       <Problem text={problem} />
@@ -100,20 +101,18 @@ function Title({ conversation: { id, title, audience }, mayEdit }: FactProps) {
   );
 }
 
-const CUSTOMERS_SEE = 'Customers see this title.';
-
 function Assignee({ conversation, mayEdit }: FactProps) {
   const [isOpen, setOpen] = useState(false);
   const { assignee, assignee_id: id } = conversation;
-  const name = id ? (assignee?.name ?? '…') : 'Nobody';
+  const name = id ? (assignee?.name ?? '…') : texts.details.nobody;
   return (
     <>
-      <dt>Assignee</dt>
+      <dt>{texts.details.assignee}</dt>
       <dd>
         <span>{name}</span>
         {mayEdit && (
-          <Button look="plain" aria-label="Change the assignee" onClick={() => setOpen(true)}>
-            Change
+          <Button look="plain" aria-label={texts.details.changeAssignee} onClick={() => setOpen(true)}>
+            {texts.details.change}
           </Button>
         )}
         {isOpen && <AssignDialog conversation={conversation} onClose={() => setOpen(false)} />}
@@ -131,24 +130,24 @@ function Topic({ conversation: { id, topic }, mayEdit }: FactProps) {
     client.conversations.update(id, { topic: chosen });
   return (
     <>
-      <dt>Topic</dt>
+      <dt>{texts.details.topic}</dt>
       <dd>
         <span>
-          {topic === null ? 'No topic' : (topic.name ?? topic.id)}
+          {topic === null ? texts.details.noTopic : (topic.name ?? topic.id)}
           {topic?.handle && <small> {topic.handle}</small>}
         </span>
         {mayEdit && (
           <span class="about-buttons">
             <Button
               look="plain"
-              aria-label={topic === null ? 'Set the topic' : 'Change the topic'}
+              aria-label={topic === null ? texts.details.setTopic : texts.details.changeTopic}
               onClick={() => setPicking(true)}
             >
-              {topic === null ? 'Set' : 'Change'}
+              {topic === null ? texts.details.set : texts.details.change}
             </Button>
             {topic !== null && (
-              <Button look="plain" aria-label="Clear the topic" onClick={() => run(() => set(null))}>
-                Clear
+              <Button look="plain" aria-label={texts.details.clearTopic} onClick={() => run(() => set(null))}>
+                {texts.details.clear}
               </Button>
             )}
           </span>
@@ -156,9 +155,9 @@ function Topic({ conversation: { id, topic }, mayEdit }: FactProps) {
         <Problem text={problem} />
         {isPicking && (
           <Picker
-            title="What is it about?"
-            placeholder="Name of an order, a product, …"
-            action="Set"
+            title={texts.details.topicQuestion}
+            placeholder={texts.details.topicExample}
+            action={texts.details.set}
             search={async (q) => {
               const query = new URLSearchParams({ limit: '20', ...(q !== '' && { q }) });
               const { data } = await client.fetch<List<Entity>>(`/v1/entities?${query}`);

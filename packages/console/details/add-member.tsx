@@ -5,6 +5,7 @@ import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { Dialog } from '@parley/ui/overlays/dialog.tsx';
 import { useState } from 'preact/hooks';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { Picker } from './picker.tsx';
 
 export interface AddMemberProps {
@@ -20,21 +21,21 @@ export function AddMember({ conversation: { id, audience, participants }, onClos
   const present = new Set(participants?.map(({ actor_id }) => actor_id));
   return (
     <Picker
-      title="Add a member"
-      placeholder="Name or email address"
-      action="Add"
+      title={texts.details.addMember}
+      placeholder={texts.details.nameOrEmail}
+      action={texts.details.add}
       search={async (q) => {
         const { value } = await client.people({ limit: 50, ...(q !== '' && { q }) }).next();
         return (value?.data ?? [])
           .filter((person) => !present.has(person.id))
-          .map((person) => ({ ...person, detail: person.handle ?? 'Agent' }));
+          .map((person) => ({ ...person, detail: person.handle ?? texts.details.agent }));
       }}
       onPick={({ id: actorId, type }) => client.conversations.addParticipant(id, { type, actor_id: actorId })}
       onClose={onClose}
     >
       {audience === 'customer' && (
         <Button look="plain" onClick={() => setCustomer(true)}>
-          Add another customer
+          {texts.details.addAnotherCustomer}
         </Button>
       )}
     </Picker>
@@ -57,15 +58,15 @@ function AddCustomer({ conversationId, onClose }: AddCustomerProps) {
     if (await run(() => conversations.addParticipant(conversationId, customer))) onClose();
   };
   return (
-    <Dialog title="Add a customer" onClose={onClose}>
+    <Dialog title={texts.details.addCustomer} onClose={onClose}>
       <form class="add-customer" onSubmit={submit}>
-        <p>The customer reads every reply of this case, but none of the notes.</p>
+        <p>{texts.details.customerReads}</p>
         <label>
-          Name
+          {texts.details.name}
           <input required value={name} onInput={(event) => setName(event.currentTarget.value)} />
         </label>
         <label>
-          Email address
+          {texts.details.emailAddress}
           <input
             required
             type="email"
@@ -75,7 +76,7 @@ function AddCustomer({ conversationId, onClose }: AddCustomerProps) {
         </label>
         <Problem text={problem} />
         <Button type="submit" look="primary" disabled={isBusy}>
-          Add
+          {texts.details.add}
         </Button>
       </form>
     </Dialog>

@@ -1,9 +1,10 @@
 import { ParleyError } from '@parley/client';
-import type { CardError, CustomerCard } from '@parley/protocol/resources/customer-card.ts';
+import type { CustomerCard } from '@parley/protocol/resources/customer-card.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useResource } from '@parley/ui/hooks/resource.ts';
 import { shownName } from '@parley/ui/text/shown-name.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { Section } from './section.tsx';
 
 export interface CardProps {
@@ -27,17 +28,17 @@ export function Card({ conversationId, participantId }: CardProps) {
   const sentence = value?.status === 'failed' ? wordsOf(value) : problem;
   if (sentence !== '') {
     return (
-      <Section title={TITLE}>
+      <Section title={texts.details.fromApplication}>
         <p class="section-empty">{sentence}</p>
         <Button look="plain" onClick={reload}>
-          Try again
+          {texts.details.tryAgain}
         </Button>
       </Section>
     );
   }
   if (value?.status !== 'ready') return null;
   return (
-    <Section title={value.title === null ? TITLE : shownName(value.title)}>
+    <Section title={value.title === null ? texts.details.fromApplication : shownName(value.title)}>
       <dl class="card">
         {value.fields.map(({ label, value: text, url }, index) => (
           <div key={index} class="card-field">
@@ -58,16 +59,6 @@ export function Card({ conversationId, participantId }: CardProps) {
   );
 }
 
-const TITLE = 'From your application';
-
 function wordsOf({ error, detail }: CustomerCard): string {
-  return error === null ? '' : WORDS[error] + (detail === null ? '' : ` ${detail}`);
+  return error === null ? '' : texts.details.cardErrors[error] + (detail === null ? '' : ` ${detail}`);
 }
-
-const WORDS: Readonly<Record<CardError, string>> = {
-  connection_error: 'Your application could not be reached.',
-  timeout: 'Your application did not answer within three seconds.',
-  status: 'Your application answered with an error.',
-  redirect: 'Your application answered with a redirect, which is not followed.',
-  invalid_response: 'The answer of your application cannot be shown.',
-};

@@ -9,6 +9,7 @@ import { fullTimeOf } from '@parley/ui/text/time.ts';
 import { Complained } from '../mail/complained.tsx';
 import { Link } from '../nav/link.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { Card } from './card.tsx';
 import { Metadata } from './metadata.tsx';
 import { PastCases } from './past-cases.tsx';
@@ -25,7 +26,7 @@ export function Customers({ conversation: { id, participants, workflow_status },
   const customers = (participants ?? []).filter(({ type }) => type === 'customer');
   return (
     <>
-      <Section title={customers.length === 1 ? 'Customer' : 'Customers'}>
+      <Section title={texts.details.customers(customers.length)}>
         {customers.map((participant) => (
           <CustomerFacts
             key={participant.id}
@@ -41,13 +42,15 @@ export function Customers({ conversation: { id, participants, workflow_status },
       {customers.map(({ id: key, actor, actor_id }) => (
         <Section
           key={key}
-          title={customers.length === 1 ? 'Other cases' : `Other cases of ${actor?.name ?? '…'}`}
+          title={
+            customers.length === 1 ? texts.details.otherCases : texts.details.otherCasesOf(actor?.name ?? '…')
+          }
         >
           <PastCases
             customerId={actor_id ?? ''}
             except={id}
             version={workflow_status}
-            none="This is the first case, as far as you may see."
+            none={texts.details.firstCase}
           />
         </Section>
       ))}
@@ -82,19 +85,19 @@ function CustomerFacts({ conversationId, participant, mayBlock }: CustomerFactsP
     });
   return (
     <dl class="customer">
-      <dt>Name</dt>
+      <dt>{texts.details.name}</dt>
       <dd>
         {customer === null ? (
           actor?.name
         ) : (
           <Link to={{ main: { at: 'administration', section: 'customers', id } }}>
-            {customer.name ?? actor?.name ?? 'Nameless'}
+            {customer.name ?? actor?.name ?? texts.details.nameless}
           </Link>
         )}
       </dd>
       {address && (
         <>
-          <dt>Email</dt>
+          <dt>{texts.details.email}</dt>
           <dd>
             <a href={`mailto:${address}`}>{address}</a>
           </dd>
@@ -103,7 +106,7 @@ function CustomerFacts({ conversationId, participant, mayBlock }: CustomerFactsP
       )}
       {customer !== null && (
         <>
-          <dt>First seen</dt>
+          <dt>{texts.details.firstSeen}</dt>
           <dd>{fullTimeOf(customer.created_at)}</dd>
         </>
       )}
@@ -113,14 +116,14 @@ function CustomerFacts({ conversationId, participant, mayBlock }: CustomerFactsP
       />
       {isBlocked && (
         <>
-          <dt>Blocked</dt>
-          <dd>The customer can only read.</dd>
+          <dt>{texts.details.blocked}</dt>
+          <dd>{texts.details.onlyReads}</dd>
         </>
       )}
       {mayBlock && isBlocked !== null && (
         <dd class="customer-buttons">
           <Button disabled={isBusy} look={isBlocked ? 'plain' : 'danger'} onClick={() => change(!isBlocked)}>
-            {isBlocked ? 'Unblock' : 'Block'}
+            {isBlocked ? texts.details.unblock : texts.details.block}
           </Button>
           <Problem text={problem} />
         </dd>

@@ -1,6 +1,7 @@
 import { useConversation } from '@parley/client/react';
 import { useRef } from 'preact/hooks';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { About } from './about.tsx';
 import { Customers } from './customers.tsx';
 import { Files } from './files.tsx';
@@ -25,7 +26,7 @@ export function DetailsPane({ conversationId }: DetailsPaneProps) {
     const mayRestore = can('messaging:update') && couldOwn.current;
     return <Removed conversationId={conversationId} end={end} mayRestore={mayRestore} />;
   }
-  if (conversation === null) return <p class="side-pane-empty">Loading…</p>;
+  if (conversation === null) return <p class="side-pane-empty">{texts.details.loading}</p>;
   const rights = rightsOf(me, conversation);
   couldOwn.current = rights.mayOwn;
   const shown = { conversation, rights };

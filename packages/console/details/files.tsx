@@ -10,6 +10,7 @@ import { shownName } from '@parley/ui/text/shown-name.ts';
 import { shortTimeOf } from '@parley/ui/text/time.ts';
 import { File, Image } from 'lucide';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { Section } from './section.tsx';
 
 export interface FilesProps {
@@ -27,8 +28,8 @@ export function Files({ conversationId }: FilesProps) {
     { version: `${newest?.id} ${newest?.deleted_at}` },
   );
   return (
-    <Section title="Files">
-      {files.items?.length === 0 && <p class="section-empty">No file was sent.</p>}
+    <Section title={texts.details.files}>
+      {files.items?.length === 0 && <p class="section-empty">{texts.details.noFile}</p>}
       <ul class="files">
         {files.items?.map((file) => (
           <FileRow key={file.id} file={file} />
@@ -37,30 +38,28 @@ export function Files({ conversationId }: FilesProps) {
       <Problem text={files.problem} />
       {files.hasMore && (
         <Button look="plain" onClick={files.more}>
-          Show more
+          {texts.details.showMore}
         </Button>
       )}
     </Section>
   );
 }
 
-const PICTURE_METADATA = { removed: 'place and device removed', kept: 'with place and device' } as const;
-
 function FileRow({ file }: { readonly file: ConversationFile }) {
   const { kind, filename, size_bytes: size, url, sender, sent_at, picture_metadata: place } = file;
-  const name = shownName(filename ?? 'A file');
+  const name = shownName(filename ?? texts.details.aFile);
   const detail = [
     sender?.name,
     shortTimeOf(sent_at),
     size === null ? null : sizeText(size),
-    place && PICTURE_METADATA[place],
+    place && texts.details.pictureData[place],
   ];
   return (
     <li>
       <Icon of={kind === 'image' ? Image : File} />
       <span class="files-name">
         {url === null ? (
-          <s title="The file was removed.">{name}</s>
+          <s title={texts.details.fileRemoved}>{name}</s>
         ) : (
           <a href={url} target="_blank" rel="noopener nofollow ugc">
             {name}

@@ -6,6 +6,7 @@ import { Scale } from 'lucide';
 import { useState } from 'preact/hooks';
 import { useHoldTrail } from '../holds/hold-trail.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import type { Rights } from './rights.ts';
 import { Section } from './section.tsx';
 
@@ -22,17 +23,16 @@ export function HoldSection({ conversation, rights }: HoldSectionProps) {
   const { id, legal_hold } = conversation;
   const isHeld = legal_hold === 'held';
   return (
-    <Section title="Legal hold">
-      <p class="hold-state">
-        {isHeld
-          ? 'Held: nothing is deleted, redacted or purged, and edits keep the earlier text.'
-          : 'Not held.'}
-      </p>
+    <Section title={texts.details.legalHold}>
+      <p class="hold-state">{isHeld ? texts.details.isHeld : texts.details.isNotHeld}</p>
       {trail !== null && trail.length > 0 && (
-        <ol class="hold-trail" aria-label="Trail of the legal hold">
+        <ol class="hold-trail" aria-label={texts.details.holdTrail}>
           {trail.map((change) => (
             <li key={change.id}>
-              <strong>{change.isHeld ? 'Held' : 'Released'}</strong> by {change.by ?? 'the service'}
+              {texts.details.changedBy(
+                <strong>{change.isHeld ? texts.details.held : texts.details.released}</strong>,
+                change.by ?? texts.details.byService,
+              )}
               <small>{fullTimeOf(change.at)}</small>
               {change.reason !== null && <span class="hold-reason">{change.reason}</span>}
             </li>
@@ -41,19 +41,15 @@ export function HoldSection({ conversation, rights }: HoldSectionProps) {
       )}
       {rights.mayWrite && (
         <Button icon={Scale} onClick={() => setAsking(true)}>
-          {isHeld ? 'Release the hold' : 'Put on hold'}
+          {isHeld ? texts.details.releaseHold : texts.details.putOnHold}
         </Button>
       )}
       {isAsking && (
         <Confirm
-          title={isHeld ? 'Release the legal hold?' : 'Put the conversation on legal hold?'}
-          text={
-            isHeld
-              ? 'Messages can be deleted, redacted and purged again.'
-              : 'Until it is released, nothing in the conversation can be deleted, redacted or purged.'
-          }
-          action={isHeld ? 'Release' : 'Hold'}
-          reason="Reason, for the audit"
+          title={isHeld ? texts.details.releaseQuestion : texts.details.holdQuestion}
+          text={isHeld ? texts.details.releaseMeans : texts.details.holdMeans}
+          action={isHeld ? texts.details.release : texts.details.hold}
+          reason={texts.details.reason}
           isReasonRequired
           onConfirm={(reason) =>
             isHeld ? conversations.release(id, reason) : conversations.hold(id, reason)

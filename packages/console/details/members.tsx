@@ -8,6 +8,7 @@ import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { Confirm } from '@parley/ui/overlays/confirm.tsx';
 import { UserMinus, UserPlus } from 'lucide';
 import { useState } from 'preact/hooks';
+import { texts } from '../texts/texts.ts';
 import { AddMember } from './add-member.tsx';
 import { isLastOwner, type Rights } from './rights.ts';
 import { Section } from './section.tsx';
@@ -26,8 +27,12 @@ export function Members({ conversation, rights }: MembersProps) {
   const mayAdd = rights.mayManage && conversation.type === 'group';
   return (
     <Section
-      title={`Members (${members.length})`}
-      action={mayAdd && <IconButton icon={UserPlus} label="Add a member" onClick={() => setAdding(true)} />}
+      title={texts.details.members(members.length)}
+      action={
+        mayAdd && (
+          <IconButton icon={UserPlus} label={texts.details.addMember} onClick={() => setAdding(true)} />
+        )
+      }
     >
       <ul class="members">
         {members.map((member) => (
@@ -63,19 +68,22 @@ function Member({ member, presence, conversation, rights }: MemberProps) {
   const mayChangeRole = isGroup && rights.mayOwn && type !== 'customer' && !isLast;
   const isManager = role === 'owner' || role === 'admin';
   const mayRemove = isGroup && !isOwn && !isLast && (isManager ? rights.mayOwn : rights.mayManage);
-  const detail = [actor?.handle ?? KINDS[type], presence !== null && PRESENCES[presence]];
+  const detail = [
+    actor?.handle ?? texts.details.kinds[type],
+    presence !== null && texts.details.presences[presence],
+  ];
   return (
     <li class="member">
       <Avatar name={name} url={actor?.avatar_url} size={32} presence={presence ?? undefined} />
       <span class="member-name">
         {name}
-        {isOwn && ' (you)'}
+        {isOwn && texts.details.you}
         <small>{detail.filter(Boolean).join(' · ')}</small>
       </span>
       {mayChangeRole ? (
         <select
           class="member-role"
-          aria-label={`Role of ${name}`}
+          aria-label={texts.details.roleOf(name)}
           value={role}
           disabled={changing.isBusy}
           onChange={(event) => {
@@ -85,22 +93,26 @@ function Member({ member, presence, conversation, rights }: MemberProps) {
         >
           {PARTICIPANT_ROLES.map((one) => (
             <option key={one} value={one}>
-              {ROLES[one]}
+              {texts.details.roles[one]}
             </option>
           ))}
         </select>
       ) : (
-        isGroup && type !== 'customer' && <span class="member-role">{ROLES[role]}</span>
+        isGroup && type !== 'customer' && <span class="member-role">{texts.details.roles[role]}</span>
       )}
       {mayRemove && (
-        <IconButton icon={UserMinus} label={`Remove ${name}`} onClick={() => setRemoving(true)} />
+        <IconButton
+          icon={UserMinus}
+          label={texts.details.removeMember(name)}
+          onClick={() => setRemoving(true)}
+        />
       )}
       <Problem text={changing.problem} />
       {isRemoving && (
         <Confirm
-          title={`Remove ${name}?`}
-          text="They can no longer read the conversation. What they have written stays."
-          action="Remove"
+          title={texts.details.removeQuestion(name)}
+          text={texts.details.removeMeans}
+          action={texts.details.remove}
           isDanger
           onConfirm={() => live!.removeMember(id)}
           onClose={() => setRemoving(false)}
@@ -109,7 +121,3 @@ function Member({ member, presence, conversation, rights }: MemberProps) {
     </li>
   );
 }
-
-const ROLES = { owner: 'Owner', admin: 'Admin', member: 'Member', viewer: 'Viewer' } as const;
-const KINDS = { user: 'Team', agent: 'Agent', customer: 'Customer', system: 'Service' } as const;
-const PRESENCES = { online: 'online', away: 'away', offline: 'offline' } as const;

@@ -1,4 +1,5 @@
 import { PUBLIC_PREFIX } from '@parley/protocol/resources/metadata.ts';
+import { texts } from '../texts/texts.ts';
 
 export interface MetadataProps {
   readonly externalId: string | null;
@@ -11,7 +12,7 @@ export function Metadata({ externalId, metadata }: MetadataProps) {
     <>
       {externalId !== null && (
         <>
-          <dt>External id</dt>
+          <dt>{texts.details.externalId}</dt>
           <dd>
             <code>{externalId}</code>
           </dd>
@@ -28,9 +29,9 @@ function MetadataRow({ name, value }: { readonly name: string; readonly value: s
   const isPublic = name.startsWith(PUBLIC_PREFIX);
   return (
     <>
-      <dt title={isPublic ? 'The customer sees it too.' : undefined}>
+      <dt title={isPublic ? texts.details.customerSeesToo : undefined}>
         {isPublic ? name.slice(PUBLIC_PREFIX.length) : name}
-        {isPublic && <small class="metadata-public">shown to the customer</small>}
+        {isPublic && <small class="metadata-public">{texts.details.shownToCustomer}</small>}
       </dt>
       <dd>{value}</dd>
     </>

@@ -3,6 +3,7 @@ import type { Participant } from '@parley/protocol/resources/participant.ts';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { fullTimeOf } from '@parley/ui/text/time.ts';
+import { texts } from '../texts/texts.ts';
 import { Section } from './section.tsx';
 
 export interface OwnSettingsProps {
@@ -23,23 +24,23 @@ export function OwnSettings({ own, conversationId }: OwnSettingsProps) {
       return live!.mute(hours > 0 ? new Date(Date.now() + hours * HOUR_MS).toISOString() : null);
     });
   return (
-    <Section title="Notifications">
+    <Section title={texts.details.notifications}>
       <select
-        aria-label="Notifications of this conversation"
+        aria-label={texts.details.notificationsHere}
         value={isMuted ? (until ? 'until' : 'mentions') : 'all'}
         disabled={isBusy}
         onChange={(event) => void choose(event.currentTarget.value)}
       >
-        <option value="all">All messages</option>
+        <option value="all">{texts.details.allMessages}</option>
         {until && (
           <option value="until" disabled>
-            Mentions only until {fullTimeOf(until)}
+            {texts.details.mentionsUntil(fullTimeOf(until))}
           </option>
         )}
-        <option value="1">Mentions only, for an hour</option>
-        <option value="24">Mentions only, for a day</option>
-        <option value="168">Mentions only, for a week</option>
-        <option value="mentions">Mentions only</option>
+        <option value="1">{texts.details.mentionsHour}</option>
+        <option value="24">{texts.details.mentionsDay}</option>
+        <option value="168">{texts.details.mentionsWeek}</option>
+        <option value="mentions">{texts.details.mentions}</option>
       </select>
       <Problem text={problem} />
     </Section>

@@ -6,6 +6,7 @@ import { usePages } from '@parley/ui/hooks/pages.ts';
 import { fullTimeOf, shortTimeOf } from '@parley/ui/text/time.ts';
 import { Link } from '../nav/link.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { excerptOf } from './excerpt.ts';
 
 export interface PastCasesProps {
@@ -39,7 +40,7 @@ export function PastCases({ customerId, except, version, none }: PastCasesProps)
             <Link class="past-cases-link" to={{ main: { at: 'conversation', id: one.id } }}>
               <span class="past-cases-title">{titleOf(one)}</span>
               <small>
-                {one.workflow_status !== null && `${LANES[one.workflow_status]} · `}
+                {one.workflow_status !== null && `${texts.inbox.lanes[one.workflow_status]} · `}
                 <time dateTime={one.created_at} title={fullTimeOf(one.created_at)}>
                   {shortTimeOf(one.created_at)}
                 </time>
@@ -51,7 +52,7 @@ export function PastCases({ customerId, except, version, none }: PastCasesProps)
       <Problem text={cases.problem} />
       {cases.hasMore && (
         <Button look="plain" onClick={cases.more}>
-          Show more
+          {texts.details.showMore}
         </Button>
       )}
     </>
@@ -60,14 +61,5 @@ export function PastCases({ customerId, except, version, none }: PastCasesProps)
 
 function titleOf({ title, last_message: last }: Conversation): string {
   if (title !== null) return title;
-  return last === null ? 'A case without messages' : excerptOf(last);
+  return last === null ? texts.details.caseWithoutMessages : excerptOf(last);
 }
-
-const LANES = {
-  new: 'New',
-  open: 'Open',
-  waiting_internal: 'Waiting for the team',
-  waiting_external: 'Waiting for the customer',
-  needs_approval: 'Needs approval',
-  resolved: 'Resolved',
-} as const;

@@ -6,6 +6,7 @@ import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { Dialog } from '@parley/ui/overlays/dialog.tsx';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { texts } from '../texts/texts.ts';
 
 export interface Pickable {
   readonly id: string;
@@ -43,7 +44,7 @@ export function Picker<T extends Pickable>(props: PickerProps<T>) {
         value={words}
         onInput={(event) => setWords(event.currentTarget.value)}
       />
-      <ul class="picker-hits" aria-label="Hits">
+      <ul class="picker-hits" aria-label={texts.details.hits}>
         {found.result?.map((hit) => (
           <li key={hit.id}>
             {hit.avatar_url !== undefined && <Avatar name={hit.name ?? ''} url={hit.avatar_url} size={28} />}
@@ -63,7 +64,7 @@ export function Picker<T extends Pickable>(props: PickerProps<T>) {
           </li>
         ))}
       </ul>
-      {found.result?.length === 0 && <p class="picker-none">Nothing was found.</p>}
+      {found.result?.length === 0 && <p class="picker-none">{texts.details.nothingFound}</p>}
       <Problem text={problem || found.problem} />
       {children}
     </Dialog>

@@ -8,6 +8,7 @@ import { PinOff } from 'lucide';
 import { ActorName } from '../names/actor-name.tsx';
 import { Link } from '../nav/link.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { excerptOf } from './excerpt.ts';
 import type { Rights } from './rights.ts';
 import { Section } from './section.tsx';
@@ -24,8 +25,8 @@ export function Pins({ conversation: { id }, rights: { own } }: PinsProps) {
   const { problem, run } = useAction();
   const mayUnpin = can('messaging:create') && own?.role !== 'viewer';
   return (
-    <Section title={pins.length === 0 ? 'Pinned' : `Pinned (${pins.length})`}>
-      {pins.length === 0 && <p class="section-empty">No message is pinned.</p>}
+    <Section title={pins.length === 0 ? texts.details.pinned : texts.details.pinnedCount(pins.length)}>
+      {pins.length === 0 && <p class="section-empty">{texts.details.noPin}</p>}
       <ul class="pins">
         {pins.map(({ message_id, message, pinned_by, pinned_at }) => (
           <li key={message_id}>
@@ -33,14 +34,18 @@ export function Pins({ conversation: { id }, rights: { own } }: PinsProps) {
               class="pins-message"
               to={{ main: { at: 'conversation', id, message: message_id }, pane: { shows: 'details' } }}
             >
-              <strong>{message.sender?.name ?? 'Service'}</strong> {excerptOf(message)}
+              <strong>{message.sender?.name ?? texts.details.service}</strong> {excerptOf(message)}
               <small class="pins-by">
-                Pinned by <ActorName id={pinned_by} />
+                {texts.details.pinnedBy(<ActorName id={pinned_by} />)}
                 {pinned_at && `, ${shortTimeOf(pinned_at)}`}
               </small>
             </Link>
             {mayUnpin && (
-              <IconButton icon={PinOff} label="Unpin" onClick={() => run(() => live!.unpin(message_id))} />
+              <IconButton
+                icon={PinOff}
+                label={texts.details.unpin}
+                onClick={() => run(() => live!.unpin(message_id))}
+              />
             )}
           </li>
         ))}

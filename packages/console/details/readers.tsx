@@ -3,6 +3,7 @@ import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { shortTimeOf } from '@parley/ui/text/time.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { excerptOf } from './excerpt.ts';
 import { Section } from './section.tsx';
 
@@ -18,15 +19,15 @@ export function Readers({ conversation: { id, participants } }: { readonly conve
   const sent = messages.filter(({ sequence }) => sequence !== null);
   const last = sent.at(-1)?.sequence ?? 0;
   const standOf = (sequence: number) => {
-    if (sequence >= last && last > 0) return 'Has read everything';
-    if (sequence === 0) return 'Has read nothing yet';
+    if (sequence >= last && last > 0) return texts.details.readAll;
+    if (sequence === 0) return texts.details.readNothing;
     const message = sent.findLast((one) => one.sequence! <= sequence);
-    if (message === undefined) return `Has read up to message ${sequence}`;
-    return `Up to “${excerptOf(message)}”, ${shortTimeOf(message.created_at)}`;
+    if (message === undefined) return texts.details.readUpTo(sequence);
+    return texts.details.readUpToMessage(excerptOf(message), shortTimeOf(message.created_at));
   };
   if (others.length === 0) return null;
   return (
-    <Section title="Read by">
+    <Section title={texts.details.readBy}>
       <ul class="readers">
         {others.map(({ id: actorId, actor, sequence }) => (
           <li key={actorId}>

@@ -9,6 +9,7 @@ import { Archive, ArchiveRestore, EyeOff, LogOut, RotateCcw, Trash2 } from 'luci
 import { useState } from 'preact/hooks';
 import { go } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import type { Rights } from './rights.ts';
 import { Section } from './section.tsx';
 
@@ -26,7 +27,7 @@ export function Standing({ conversation: { id, status, legal_hold }, rights }: S
   const isArchived = status === 'archived';
   const home = () => go({ main: { at: 'home' } });
   return (
-    <Section title="This conversation">
+    <Section title={texts.details.conversation}>
       <div class="standing">
         {rights.mayArchive && (
           <Button
@@ -34,7 +35,7 @@ export function Standing({ conversation: { id, status, legal_hold }, rights }: S
             disabled={isBusy}
             onClick={() => run(() => (isArchived ? conversations.unarchive(id) : conversations.archive(id)))}
           >
-            {isArchived ? 'Open again' : 'Archive'}
+            {isArchived ? texts.details.openAgain : texts.details.archive}
           </Button>
         )}
         {rights.own !== undefined && (
@@ -45,26 +46,26 @@ export function Standing({ conversation: { id, status, legal_hold }, rights }: S
               if (await run(() => conversations.hide(id))) home();
             }}
           >
-            Hide until the next message
+            {texts.details.hide}
           </Button>
         )}
         {rights.mayLeave && (
           <Button icon={LogOut} onClick={() => setAsked('leave')}>
-            Leave
+            {texts.details.leave}
           </Button>
         )}
         {rights.mayOwn && legal_hold !== 'held' && (
           <Button icon={Trash2} look="danger" onClick={() => setAsked('delete')}>
-            Delete
+            {texts.details.delete}
           </Button>
         )}
       </div>
       <Problem text={problem} />
       {asked === 'leave' && (
         <Confirm
-          title="Leave the conversation?"
-          text="You can no longer read it, until an owner adds you again."
-          action="Leave"
+          title={texts.details.leaveQuestion}
+          text={texts.details.leaveMeans}
+          action={texts.details.leave}
           isDanger
           onConfirm={async () => {
             await live!.leave();
@@ -75,9 +76,9 @@ export function Standing({ conversation: { id, status, legal_hold }, rights }: S
       )}
       {asked === 'delete' && (
         <Confirm
-          title="Delete the conversation?"
-          text="It disappears for all members with everything in it. It can be restored for 30 days."
-          action="Delete"
+          title={texts.details.deleteQuestion}
+          text={texts.details.deleteMeans}
+          action={texts.details.delete}
           isDanger
           onConfirm={() => conversations.delete(id)}
           onClose={() => setAsked(null)}
@@ -111,11 +112,11 @@ export function Removed({ conversationId, end, mayRestore }: RemovedProps) {
   };
   return (
     <div class="side-pane-empty">
-      <p>{isDeleted ? 'The conversation was deleted.' : 'The conversation can no longer be read.'}</p>
-      {isDeleted && mayRestore === null && <p>Its owners can restore it.</p>}
+      <p>{isDeleted ? texts.details.wasDeleted : texts.details.notReadable}</p>
+      {isDeleted && mayRestore === null && <p>{texts.details.ownersRestore}</p>}
       {isDeleted && mayRestore !== false && (
         <Button icon={RotateCcw} disabled={isBusy} onClick={restore}>
-          Restore
+          {texts.details.restore}
         </Button>
       )}
       <Problem text={problem} />

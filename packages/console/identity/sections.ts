@@ -1,14 +1,15 @@
 import type { Section } from '../administration/section.ts';
 import { PROVIDER_TEXTS } from '../administration/texts/people-texts.ts';
+import { texts } from '../texts/texts.ts';
 
 /** External issuers of tokens. */
 export const IDENTITY_SECTIONS: readonly Section[] = [
   {
     slug: 'identity-providers',
     texts: PROVIDER_TEXTS,
-    title: 'Identity providers',
-    one: 'provider',
-    about: 'Issuers whose tokens are accepted, and by which people sign in.',
+    title: texts.identity.title,
+    one: texts.identity.one,
+    about: texts.identity.about,
     list: 'list_identity_providers',
     get: 'get_identity_provider',
     create: 'create_identity_provider',
@@ -16,9 +17,9 @@ export const IDENTITY_SECTIONS: readonly Section[] = [
     columns: ['name', 'issuer', 'person', 'provision'],
     actions: [
       {
-        label: 'Delete',
+        label: texts.identity.delete,
         operation: 'delete_identity_provider',
-        warning: 'Tokens of this issuer are refused at once.',
+        warning: texts.identity.deleteWarning,
         isDanger: true,
         removes: true,
       },

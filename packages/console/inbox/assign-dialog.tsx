@@ -10,6 +10,7 @@ import { notifyFailure } from '@parley/ui/feedback/notify.ts';
 import { Dialog } from '@parley/ui/overlays/dialog.tsx';
 import { findPeople } from '../names/people.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 
 export interface AssignDialogProps {
   /** The case; null where `onChoose` assigns several. */
@@ -25,8 +26,8 @@ export function AssignDialog({ conversation, onChoose, onClose }: AssignDialogPr
   const own = {
     id: me.actor.id,
     type: 'user',
-    name: me.actor.name ?? 'Me',
-    detail: 'You',
+    name: me.actor.name ?? texts.inbox.me,
+    detail: texts.inbox.you,
     picture: <Avatar name={me.actor.name ?? ''} url={me.actor.avatar_url} size={24} />,
   } as const;
   const find = async (words: string): Promise<Choice[]> => {
@@ -44,9 +45,12 @@ export function AssignDialog({ conversation, onChoose, onClose }: AssignDialogPr
     return choices.filter(({ id }) => id !== owner);
   };
   return (
-    <Dialog title={conversation === null ? 'Assign the cases' : 'Assign the case'} onClose={onClose}>
+    <Dialog
+      title={conversation === null ? texts.inbox.assignCases : texts.inbox.assignCase}
+      onClose={onClose}
+    >
       <ChoiceField
-        label="Person or group"
+        label={texts.inbox.personOrGroup}
         autoFocus
         find={find}
         onChoose={(choice) => {
@@ -76,13 +80,13 @@ export async function assign(
   await conversations.assign(id, owner.id);
 }
 
-const NOBODY: Choice = { id: '', name: 'Nobody', detail: 'Unassign' };
+const NOBODY: Choice = { id: '', name: texts.inbox.nobody, detail: texts.inbox.unassign };
 
 function groupChoice({ id, actor_id, name, avatar_url }: MessagingGroup): Choice {
   return {
     id: actor_id ?? id,
     name,
-    detail: 'Group',
+    detail: texts.inbox.group,
     picture: <Avatar name={name} url={avatar_url} size={24} />,
   };
 }

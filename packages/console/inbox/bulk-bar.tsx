@@ -6,8 +6,10 @@ import { AlarmClock, Archive, CheckCheck, CircleCheck, Ellipsis, UserPlus, UserR
 import { useState } from 'preact/hooks';
 import { nameOf } from '../names/conversation-name.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { AssignDialog } from './assign-dialog.tsx';
 import { actOnAll, type BulkAction, bulkActions } from './bulk-actions.ts';
+import { LANES } from './inbox-view.ts';
 import { laterTimes } from './later.ts';
 
 export interface BulkBarProps {
@@ -26,20 +28,20 @@ export function BulkBar({ selected, shown, onAll, onKeep }: BulkBarProps) {
   const [isAssigning, setAssigning] = useState(false);
   const myId = me.actor.id;
   const actions = bulkActions({ client, myId, isAdmin: me.role?.type === 'admin', can });
-  const act = async (action: BulkAction, done: string) => {
+  const act = async (action: BulkAction, done: (count: number) => string) => {
     const fitting = selected.filter(action.appliesTo);
     setBusy(true);
     const failed = await actOnAll(fitting, action);
     setBusy(false);
     const changed = fitting.length - failed.length;
-    if (changed > 0) notify(`${changed} ${changed === 1 ? 'conversation' : 'conversations'} ${done}.`);
+    if (changed > 0) notify(done(changed));
     for (const { conversation, reason } of failed.slice(0, MOST_TOLD)) {
       notifyFailure(`${nameOf(conversation, myId).name}: ${reason}`);
     }
-    if (failed.length > MOST_TOLD) notifyFailure(`${failed.length - MOST_TOLD} more were not changed.`);
+    if (failed.length > MOST_TOLD) notifyFailure(texts.inbox.notChanged(failed.length - MOST_TOLD));
     onKeep(failed.map(({ conversation }) => conversation.id));
   };
-  const button = (action: BulkAction, label: string, icon: typeof X, done: string) => (
+  const button = (action: BulkAction, label: string, icon: typeof X, done: (count: number) => string) => (
     <IconButton
       icon={icon}
       label={label}
@@ -48,55 +50,52 @@ export function BulkBar({ selected, shown, onAll, onKeep }: BulkBarProps) {
     />
   );
   const isAny = (action: BulkAction) => selected.some(action.appliesTo);
-  const lanes = [
-    ['open', 'Open'],
-    ['waiting_internal', 'Waiting for the team'],
-    ['waiting_external', 'Waiting for the customer'],
-  ] as const;
+  const words = texts.inbox;
+  const { done } = words;
   return (
-    <div class="bulk-bar" role="toolbar" aria-label="Actions on the selected conversations">
-      <span role="status">{selected.length} selected</span>
+    <div class="bulk-bar" role="toolbar" aria-label={words.selectedActions}>
+      <span role="status">{words.selected(selected.length)}</span>
       {selected.length < shown && (
         <Button look="plain" onClick={onAll}>
-          Select all {shown} shown
+          {words.selectAll(shown)}
         </Button>
       )}
-      {button(actions.read, 'Mark as read', CheckCheck, 'marked as read')}
-      {button(actions.take, 'Assign to me', UserRoundCheck, 'assigned to you')}
+      {button(actions.read, words.markRead, CheckCheck, done.read)}
+      {button(actions.take, words.assignToMe, UserRoundCheck, done.taken)}
       <IconButton
         icon={UserPlus}
-        label="Assign…"
+        label={words.assign}
         disabled={isBusy || !selected.some(({ audience }) => audience === 'customer')}
         onClick={() => setAssigning(true)}
       />
       <MenuButton
         icon={AlarmClock}
-        label="Snooze…"
+        label={words.snoozeFor}
         items={[
           ...laterTimes(new Date()).map(({ label, at }) => ({
             label,
-            act: () => void act(actions.snooze(at), 'snoozed'),
+            act: () => void act(actions.snooze(at), done.snoozed),
           })),
-          { label: 'Until the next message', act: () => void act(actions.snooze(null), 'snoozed') },
+          { label: words.untilNext, act: () => void act(actions.snooze(null), done.snoozed) },
         ]}
       />
-      {button(actions.moveTo('resolved'), 'Resolve', CircleCheck, 'resolved')}
-      {button(actions.archive, 'Archive', Archive, 'archived')}
+      {button(actions.moveTo('resolved'), words.resolve, CircleCheck, done.resolved)}
+      {button(actions.archive, words.archive, Archive, done.archived)}
       {isAny(actions.moveTo('resolved')) && (
         <MenuButton
           icon={Ellipsis}
-          label="Move to a lane…"
-          items={lanes.map(([lane, label]) => ({
-            label,
-            act: () => void act(actions.moveTo(lane), `moved to “${label}”`),
+          label={words.moveToLane}
+          items={LANES_TO.map((lane) => ({
+            label: LANES[lane],
+            act: () => void act(actions.moveTo(lane), (count) => done.moved(count, LANES[lane])),
           }))}
         />
       )}
-      <IconButton icon={X} label="End the selection" onClick={() => onKeep([])} />
+      <IconButton icon={X} label={words.endSelection} onClick={() => onKeep([])} />
       {isAssigning && (
         <AssignDialog
           conversation={null}
-          onChoose={(owner) => void act(actions.assignTo(owner), 'assigned')}
+          onChoose={(owner) => void act(actions.assignTo(owner), done.assigned)}
           onClose={() => setAssigning(false)}
         />
       )}
@@ -105,3 +104,4 @@ export function BulkBar({ selected, shown, onAll, onKeep }: BulkBarProps) {
 }
 
 const MOST_TOLD = 2;
+const LANES_TO = ['open', 'waiting_internal', 'waiting_external'] as const;

@@ -3,6 +3,7 @@ import { Button } from '@parley/ui/elements/button.tsx';
 import { notify, notifyFailure } from '@parley/ui/feedback/notify.ts';
 import { Dialog } from '@parley/ui/overlays/dialog.tsx';
 import { useState } from 'preact/hooks';
+import { texts } from '../texts/texts.ts';
 import { LANES } from './inbox-view.ts';
 import { textOf } from './list-filters.ts';
 
@@ -32,7 +33,7 @@ export function FilterDialog({ filters, saved, onChoose, onSave, onRemove, onClo
   };
   const save = async () => {
     await onSave(name.trim(), draft);
-    notify(`The view “${name.trim()}” is saved.`);
+    notify(texts.inbox.viewSaved(name.trim()));
     apply();
   };
   const kind = draft.audience === 'customer' ? 'case' : (draft.type ?? '');
@@ -44,8 +45,9 @@ export function FilterDialog({ filters, saved, onChoose, onSave, onRemove, onClo
   } as const;
   const owner = draft.assignee_id ?? '';
   const isEmpty = textOf(draft) === '';
+  const words = texts.inbox;
   return (
-    <Dialog title="Filter and sort" onClose={onClose}>
+    <Dialog title={words.filterAndSort} onClose={onClose}>
       <form
         class="filter-dialog"
         onSubmit={(event) => {
@@ -55,62 +57,64 @@ export function FilterDialog({ filters, saved, onChoose, onSave, onRemove, onClo
         }}
       >
         <label>
-          Order
+          {words.order}
           <select
             value={draft.order ?? 'activity'}
             onChange={({ currentTarget: { value } }) =>
               choose({ order: value === 'activity' ? undefined : value })
             }
           >
-            <option value="activity">Newest message first</option>
-            <option value="waiting">Customers that wait, the longest first</option>
-            <option value="created">Newest conversation first</option>
+            <option value="activity">{words.orders.activity}</option>
+            <option value="waiting">{words.orders.waiting}</option>
+            <option value="created">{words.orders.created}</option>
           </select>
         </label>
         <label>
-          Kind
+          {words.kind}
           <select
             value={kind}
             onChange={({ currentTarget: { value } }) =>
               choose({ type: undefined, audience: undefined, ...kinds[value as keyof typeof kinds] })
             }
           >
-            <option value="">All</option>
-            <option value="direct_message">Direct messages</option>
-            <option value="group">Groups</option>
-            <option value="case">Customer cases</option>
+            <option value="">{words.all}</option>
+            <option value="direct_message">{words.directMessages}</option>
+            <option value="group">{words.groups}</option>
+            <option value="case">{words.cases}</option>
           </select>
         </label>
         <label>
-          Owner
+          {words.owner}
           <select
             value={owner}
             onChange={({ currentTarget: { value } }) => choose({ assignee_id: value || undefined })}
           >
-            <option value="">Anyone</option>
-            <option value="me">Me</option>
-            <option value="none">No owner</option>
-            {owner !== '' && owner !== 'me' && owner !== 'none' && <option value={owner}>As before</option>}
+            <option value="">{words.anyone}</option>
+            <option value="me">{words.me}</option>
+            <option value="none">{words.noOwner}</option>
+            {owner !== '' && owner !== 'me' && owner !== 'none' && (
+              <option value={owner}>{words.asBefore}</option>
+            )}
           </select>
         </label>
         <Several
-          title="State"
-          names={STATES}
+          title={words.state}
+          names={words.states}
           chosen={draft.filter ?? []}
           onChange={(filter) => choose({ filter })}
         />
         <Several
-          title="Lane"
+          title={words.lane}
           names={LANES}
           chosen={draft.workflow_status ?? []}
           onChange={(workflow_status) => choose({ workflow_status })}
         />
         <label>
-          Save as a view
+          {words.saveView}
           <input
             value={name}
             maxLength={60}
-            placeholder="Name"
+            placeholder={words.name}
             disabled={isEmpty}
             onInput={({ currentTarget }) => setName(currentTarget.value)}
           />
@@ -124,26 +128,18 @@ export function FilterDialog({ filters, saved, onChoose, onSave, onRemove, onClo
                 onClose();
               }}
             >
-              Delete the view “{saved.name}”
+              {words.deleteView(saved.name)}
             </Button>
           )}
-          <Button onClick={() => setDraft({})}>Clear</Button>
+          <Button onClick={() => setDraft({})}>{words.clear}</Button>
           <Button type="submit" look="primary">
-            {name.trim() === '' ? 'Show' : 'Save and show'}
+            {name.trim() === '' ? words.show : words.saveAndShow}
           </Button>
         </div>
       </form>
     </Dialog>
   );
 }
-
-const STATES = {
-  open: 'Not resolved',
-  unread: 'Unread',
-  mine: 'Mine',
-  unassigned: 'Without an owner',
-  snoozed: 'Snoozed',
-} as const;
 
 interface SeveralProps<Value extends string> {
   readonly title: string;

@@ -9,6 +9,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { nameOf } from '../names/conversation-name.ts';
 import { usePlace } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import type { BulkBarProps } from './bulk-bar.tsx';
 import { InboxRow } from './inbox-row.tsx';
 import type { InboxView } from './inbox-view.ts';
@@ -43,7 +44,7 @@ export function InboxList({ view }: { readonly view: InboxView }) {
   const Bar = useBulkBar(selected.size > 0);
 
   const openMenu = useEvent((conversation: Conversation, anchor: HTMLElement) => {
-    showMenu({ anchor, label: 'Actions', items: actionsOn(conversation, anchor) });
+    showMenu({ anchor, label: texts.inbox.actions, items: actionsOn(conversation, anchor) });
   });
   const press = (event: KeyboardEvent) => {
     onKeyDown(event);
@@ -67,7 +68,7 @@ export function InboxList({ view }: { readonly view: InboxView }) {
   if (status === 'error') {
     return (
       <p class="inbox-list-none" role="alert">
-        The conversations cannot be loaded. {error?.message}
+        {texts.inbox.notLoaded(error?.message ?? '')}
       </p>
     );
   }
@@ -157,7 +158,11 @@ function More({ load }: { readonly load: () => Promise<void> }) {
   });
   return (
     <div ref={mark} class="inbox-list-more">
-      {failed ? <Button onClick={() => now.current()}>Load more</Button> : 'Loading more…'}
+      {failed ? (
+        <Button onClick={() => now.current()}>{texts.inbox.loadMore}</Button>
+      ) : (
+        texts.inbox.loadingMore
+      )}
     </div>
   );
 }
@@ -165,7 +170,7 @@ function More({ load }: { readonly load: () => Promise<void> }) {
 function RowsLoading() {
   return (
     <div class="inbox-list-loading" role="status">
-      <span class="hidden-visually">Loading the conversations…</span>
+      <span class="hidden-visually">{texts.inbox.loading}</span>
       {Array.from({ length: 6 }, (_, index) => (
         <i key={index} />
       ))}

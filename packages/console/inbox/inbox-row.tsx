@@ -9,6 +9,7 @@ import { memo } from 'preact/compat';
 import { nameOf } from '../names/conversation-name.ts';
 import { useActor } from '../names/use-actor.ts';
 import { Link } from '../nav/link.tsx';
+import { texts } from '../texts/texts.ts';
 import { whenText } from '../writing/send-times.ts';
 import { LANES } from './inbox-view.ts';
 import { lastMessageOf } from './last-message.ts';
@@ -68,11 +69,11 @@ export const InboxRow = memo(function InboxRow(props: InboxRowProps) {
       >
         <Avatar name={name} url={avatarUrl} size={36} presence={presence} />
         <span class="inbox-row-name">
-          {audience === 'customer' && <Mark icon={Headset} label="Customer case" />}
+          {audience === 'customer' && <Mark icon={Headset} label={texts.inbox.customerCase} />}
           <span class="inbox-row-title" title={name}>
             {name}
           </span>
-          {muted && <Mark icon={BellOff} label="Muted" />}
+          {muted && <Mark icon={BellOff} label={texts.inbox.muted} />}
           {snoozed && <Mark icon={AlarmClock} label={snoozedText(until)} />}
         </span>
         <time class="inbox-row-time" dateTime={at} title={fullTimeOf(at)}>
@@ -82,16 +83,18 @@ export const InboxRow = memo(function InboxRow(props: InboxRowProps) {
           <LastLine conversation={conversation} myId={myId} />
           {isMentioned && (
             <span class="inbox-row-mention">
-              <Mark icon={AtSign} label="You were mentioned" />
+              <Mark icon={AtSign} label={texts.inbox.mentioned} />
             </span>
           )}
           {unread > 0 && (
             <span class="inbox-row-count">
               <span aria-hidden="true">{unread > MOST_SHOWN ? `${MOST_SHOWN}+` : unread}</span>
-              <span class="hidden-visually">{unread} unread</span>
+              <span class="hidden-visually">{texts.inbox.unread(unread)}</span>
             </span>
           )}
-          {snoozed && until !== null && <span class="inbox-row-until">until {whenText(until)}</span>}
+          {snoozed && until !== null && (
+            <span class="inbox-row-until">{texts.inbox.until(whenText(until))}</span>
+          )}
           {waiting !== null && <Waits since={waiting} />}
           {lane !== null && waiting === null && unread === 0 && !snoozed && (
             <span class="inbox-row-lane" data-lane={lane} title={LANES[lane]}>
@@ -103,7 +106,7 @@ export const InboxRow = memo(function InboxRow(props: InboxRowProps) {
       <input
         type="checkbox"
         class="inbox-row-select"
-        aria-label={`Select ${name}`}
+        aria-label={texts.inbox.select(name)}
         aria-keyshortcuts="x"
         tabIndex={-1}
         checked={isSelected}
@@ -111,7 +114,7 @@ export const InboxRow = memo(function InboxRow(props: InboxRowProps) {
       />
       <IconButton
         icon={Ellipsis}
-        label={`Actions on ${name}`}
+        label={texts.inbox.actionsOn(name)}
         class="inbox-row-menu"
         aria-haspopup="menu"
         tabIndex={isTabStop ? 0 : -1}
@@ -129,12 +132,12 @@ interface LastLineProps {
 function LastLine({ conversation, myId }: LastLineProps) {
   const last = lastMessageOf(conversation, myId);
   const sender = useActor(last?.senderId ?? null);
-  if (last === null) return <span class="inbox-row-last">No messages yet</span>;
+  if (last === null) return <span class="inbox-row-last">{texts.inbox.noMessages}</span>;
   const { senderId, text, isNote } = last;
-  const name = senderId === myId ? 'You' : sender?.name;
+  const name = senderId === myId ? texts.inbox.you : sender?.name;
   return (
     <span class="inbox-row-last">
-      {isNote && <span class="inbox-row-note">Note</span>}
+      {isNote && <span class="inbox-row-note">{texts.inbox.note}</span>}
       {name && `${name}: `}
       {text}
     </span>
@@ -153,7 +156,4 @@ function Mark({ icon, label }: { readonly icon: typeof AtSign; readonly label: s
 const MOST_SHOWN = 99;
 
 /** Lanes whose names leave no place for the message. */
-const SHORT_LANES: Readonly<Partial<Record<WorkflowStatus, string>>> = {
-  waiting_internal: 'With the team',
-  waiting_external: 'Answered',
-};
+const SHORT_LANES: Readonly<Partial<Record<WorkflowStatus, string>>> = texts.inbox.shortLanes;

@@ -1,6 +1,7 @@
 import type { WorkflowStatus } from '@parley/protocol/resources/conversation.ts';
 import type { ViewFilters } from '@parley/protocol/resources/conversation-view.ts';
 import type { InboxSummary } from '@parley/protocol/resources/inbox.ts';
+import { texts } from '../texts/texts.ts';
 import { textOf, UNFILTERED } from './list-filters.ts';
 
 /** A part of the inbox that the list can show. */
@@ -16,97 +17,90 @@ export interface InboxView {
 }
 
 /** The names of lanes, in the order in which cases go through them. */
-export const LANES: Readonly<Record<WorkflowStatus, string>> = {
-  new: 'New',
-  open: 'Open',
-  needs_approval: 'Needs approval',
-  waiting_internal: 'Waiting for the team',
-  waiting_external: 'Waiting for the customer',
-  resolved: 'Resolved',
-};
+export const LANES: Readonly<Record<WorkflowStatus, string>> = texts.inbox.lanes;
 
 /** All views; the first one is shown at first. */
 export const VIEWS: readonly InboxView[] = [
   {
     id: 'all',
-    label: 'All',
+    label: texts.inbox.all,
     kind: 'state',
     query: UNFILTERED,
-    empty: 'There are no conversations yet.',
+    empty: texts.inbox.empty.all,
   },
   {
     id: 'unread',
-    label: 'Unread',
+    label: texts.inbox.states.unread,
     kind: 'state',
     query: { filter: ['unread'] },
-    empty: 'Everything is read.',
+    empty: texts.inbox.empty.unread,
     count: ({ unread }) => unread,
   },
   {
     id: 'mine',
-    label: 'Mine',
+    label: texts.inbox.states.mine,
     kind: 'state',
     query: { filter: ['mine'] },
-    empty: 'No open case is assigned to you.',
+    empty: texts.inbox.empty.mine,
     count: ({ mine }) => mine,
   },
   {
     id: 'unassigned',
-    label: 'Unassigned',
+    label: texts.inbox.views.unassigned,
     kind: 'state',
     query: { filter: ['unassigned'] },
-    empty: 'Each open case has an owner.',
+    empty: texts.inbox.empty.unassigned,
     count: ({ unassigned }) => unassigned,
   },
   {
     id: 'waiting',
-    label: 'Longest waiting',
+    label: texts.inbox.views.waiting,
     kind: 'state',
     query: { order: 'waiting' },
-    empty: 'No customer waits for an answer.',
+    empty: texts.inbox.empty.waiting,
   },
   {
     id: 'snoozed',
-    label: 'Snoozed',
+    label: texts.inbox.views.snoozed,
     kind: 'state',
     query: { filter: ['snoozed'] },
-    empty: 'Nothing is snoozed.',
+    empty: texts.inbox.empty.snoozed,
     count: ({ snoozed }) => snoozed,
   },
   {
     id: 'archived',
-    label: 'Archived',
+    label: texts.inbox.views.archived,
     kind: 'state',
     query: { status: ['archived'] },
-    empty: 'Nothing is archived.',
+    empty: texts.inbox.empty.archived,
   },
   {
     id: 'hidden',
-    label: 'Hidden',
+    label: texts.inbox.views.hidden,
     kind: 'state',
     query: { status: ['hidden'] },
-    empty: 'Nothing is hidden.',
+    empty: texts.inbox.empty.hidden,
   },
   {
     id: 'direct',
-    label: 'Direct messages',
+    label: texts.inbox.directMessages,
     kind: 'type',
     query: { type: 'direct_message' },
-    empty: 'There are no direct messages yet.',
+    empty: texts.inbox.empty.direct,
   },
   {
     id: 'groups',
-    label: 'Groups',
+    label: texts.inbox.groups,
     kind: 'type',
     query: { type: 'group', audience: 'internal' },
-    empty: 'There are no groups yet.',
+    empty: texts.inbox.empty.groups,
   },
   {
     id: 'cases',
-    label: 'Customer cases',
+    label: texts.inbox.cases,
     kind: 'type',
     query: { audience: 'customer' },
-    empty: 'There are no customer cases.',
+    empty: texts.inbox.empty.cases,
   },
   ...(Object.entries(LANES) as [WorkflowStatus, string][]).map(
     ([lane, label]): InboxView => ({
@@ -114,7 +108,7 @@ export const VIEWS: readonly InboxView[] = [
       label,
       kind: 'lane',
       query: { workflow_status: [lane] },
-      empty: 'There are no cases in this lane.',
+      empty: texts.inbox.empty.lane,
       count: ({ lanes }) => lanes[lane],
     }),
   ),

@@ -6,6 +6,7 @@ import { ChevronDown } from 'lucide';
 import type { ComponentType } from 'preact';
 import { useState } from 'preact/hooks';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import type { FilterDialogProps } from './filter-dialog.tsx';
 import { InboxList } from './inbox-list.tsx';
 import { type InboxView, VIEWS, viewOf } from './inbox-view.ts';
@@ -24,7 +25,7 @@ export function Inbox() {
   const view = viewOf(filters);
   const { views, save, remove } = useViews(hasViews || (view === undefined && can('messaging:read')));
   const saved = views.find((one) => textOf(one.filters) === text);
-  const label = saved?.name ?? view?.label ?? 'Filtered';
+  const label = saved?.name ?? view?.label ?? texts.inbox.filtered;
   const countOf = ({ count }: InboxView) => (summary === null ? 0 : (count?.(summary) ?? 0));
   const isQuick = view !== undefined && QUICK.has(view.id);
   const more = VIEWS.filter(({ id }) => !QUICK.has(id));
@@ -34,7 +35,7 @@ export function Inbox() {
     setFiltering(true);
   };
   const items: MenuItem[] = [
-    { label: 'Filter and sort…', act: () => void filter().catch(notifyFailure) },
+    { label: texts.inbox.filterAndSortMore, act: () => void filter().catch(notifyFailure) },
     ...views.map((one, index) => ({
       label: one.name,
       isChosen: one === saved,
@@ -50,7 +51,7 @@ export function Inbox() {
     })),
   ];
   return (
-    <section class="inbox" aria-label="Conversations">
+    <section class="inbox" aria-label={texts.inbox.conversations}>
       <div class="inbox-views">
         {VIEWS.filter(({ id }) => QUICK.has(id)).map((one) => (
           <button
@@ -66,18 +67,18 @@ export function Inbox() {
         ))}
         <MenuButton
           icon={ChevronDown}
-          label={isQuick ? 'More views' : `View: ${label}`}
+          label={isQuick ? texts.inbox.moreViews : texts.inbox.view(label)}
           class={isQuick ? 'inbox-view' : 'inbox-view inbox-view-chosen'}
           items={items}
           onOpen={() => wantViews(true)}
         >
-          <span class="one-line">{isQuick ? 'More' : label}</span>
+          <span class="one-line">{isQuick ? texts.inbox.more : label}</span>
         </MenuButton>
       </div>
       <div class="inbox-scroll">
         <InboxList key={text} view={view ?? combined(label, filters)} />
       </div>
-      {!can('messaging:read') && <p class="inbox-list-none">You may not read conversations.</p>}
+      {!can('messaging:read') && <p class="inbox-list-none">{texts.inbox.mayNotRead}</p>}
       {isFiltering && Dialog !== null && (
         <Dialog
           filters={filters}
@@ -93,7 +94,7 @@ export function Inbox() {
 }
 
 function combined(label: string, query: ViewFilters): InboxView {
-  return { id: 'combined', label, kind: 'state', query, empty: 'No conversation has all of these filters.' };
+  return { id: 'combined', label, kind: 'state', query, empty: texts.inbox.empty.combined };
 }
 
 /** Views that are one click away. */

@@ -1,5 +1,6 @@
 import { previewOf } from '@parley/markdown/message-text.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import { texts } from '../texts/texts.ts';
 
 /** The newest message of a conversation, as one line of a list. */
 export interface LastMessage {
@@ -20,7 +21,7 @@ export function lastMessageOf(conversation: Conversation, myId: string): LastMes
   const text = previewOf(message);
   return {
     senderId: isOfService ? null : isOwn ? myId : type === 'direct_message' ? null : sender,
-    text: text !== '' ? text : streaming_state === 'streaming' ? 'Writing…' : 'Sent a file',
+    text: text !== '' ? text : streaming_state === 'streaming' ? texts.inbox.writing : texts.inbox.sentFile,
     isNote: audience === 'customer' && visibility === 'internal' && !isOfService,
   };
 }

@@ -1,3 +1,5 @@
+import { texts } from '../texts/texts.ts';
+
 /** A time that a menu offers, for snoozes and mutes. */
 export interface LaterTime {
   readonly label: string;
@@ -10,13 +12,13 @@ export function laterTimes(now: Date): LaterTime[] {
   const evening = at(now, 0, EVENING);
   const toMonday = (8 - now.getDay()) % 7 || 7;
   return [
-    { label: 'For an hour', at: hour },
+    { label: texts.inbox.later.hour, at: hour },
     ...(evening.getTime() - now.getTime() > 2 * HOUR_MS
-      ? [{ label: 'Until this evening', at: evening }]
+      ? [{ label: texts.inbox.later.evening, at: evening }]
       : []),
-    { label: 'Until tomorrow', at: at(now, 1, MORNING) },
-    ...(toMonday > 1 ? [{ label: 'Until Monday', at: at(now, toMonday, MORNING) }] : []),
-    { label: 'For a week', at: at(now, 7, MORNING) },
+    { label: texts.inbox.later.tomorrow, at: at(now, 1, MORNING) },
+    ...(toMonday > 1 ? [{ label: texts.inbox.later.monday, at: at(now, toMonday, MORNING) }] : []),
+    { label: texts.inbox.later.week, at: at(now, 7, MORNING) },
   ];
 }
 

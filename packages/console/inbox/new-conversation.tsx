@@ -13,9 +13,9 @@ import { useState } from 'preact/hooks';
 import { findPeople, type PersonChoice } from '../names/people.tsx';
 import { go } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 
-const KINDS = { direct: 'Direct message', group: 'Group', case: 'Case' } as const;
-type Kind = keyof typeof KINDS;
+type Kind = keyof typeof FORMS;
 
 /** Begins a conversation: with a person, with several, or with a customer. */
 export function NewConversation({ onClose }: { readonly onClose: () => void }) {
@@ -30,10 +30,10 @@ export function NewConversation({ onClose }: { readonly onClose: () => void }) {
     });
   const Form = FORMS[kind];
   return (
-    <Dialog title="New conversation" class="new-conversation" onClose={onClose}>
+    <Dialog title={texts.inbox.newConversation} class="new-conversation" onClose={onClose}>
       <fieldset class="new-conversation-kinds">
-        <legend class="hidden-visually">Kind</legend>
-        {(Object.entries(KINDS) as [Kind, string][]).map(([value, label]) => (
+        <legend class="hidden-visually">{texts.inbox.kind}</legend>
+        {(Object.entries(texts.inbox.kinds) as [Kind, string][]).map(([value, label]) => (
           <label key={value} class="new-conversation-kind">
             <input
               type="radio"
@@ -59,8 +59,8 @@ function DirectForm({ create }: FormProps) {
   const { client, me } = useSignedIn();
   return (
     <ChoiceField
-      label="Person"
-      placeholder="Name or address"
+      label={texts.inbox.person}
+      placeholder={texts.inbox.nameOrAddress}
       autoFocus
       find={(words) => findPeople(client, words, ({ id, type }) => type === 'user' && id !== me.actor.id)}
       onChoose={({ id }) =>
@@ -85,17 +85,17 @@ function GroupForm({ create }: FormProps) {
   return (
     <form class="new-conversation-form" onSubmit={submit}>
       <label>
-        Title
+        {texts.inbox.title}
         <input
           value={title}
           maxLength={200}
-          placeholder="What it is about"
+          placeholder={texts.inbox.about}
           onInput={(event) => setTitle(event.currentTarget.value)}
         />
       </label>
       <Members members={members} onChange={setMembers} />
       <Button type="submit" look="primary" disabled={title.trim() === '' && members.length === 0}>
-        Create the group
+        {texts.inbox.createGroup}
       </Button>
     </form>
   );
@@ -112,19 +112,19 @@ function Members({ members, onChange }: MembersProps) {
   return (
     <>
       <ChoiceField
-        label="Members"
-        placeholder="Name or address"
+        label={texts.inbox.members}
+        placeholder={texts.inbox.nameOrAddress}
         find={(words) => findPeople(client, words, ({ id }) => !taken.has(id))}
         onChoose={(choice) => onChange([...members, choice as PersonChoice])}
       />
       {members.length > 0 && (
-        <ul class="new-conversation-members" aria-label="Chosen members">
+        <ul class="new-conversation-members" aria-label={texts.inbox.chosenMembers}>
           {members.map((member) => (
             <li key={member.id}>
               <ChoiceLine choice={{ ...member, detail: null }} />
               <IconButton
                 icon={X}
-                label={`Remove ${member.name}`}
+                label={texts.inbox.remove(member.name)}
                 onClick={() => onChange(members.filter(({ id }) => id !== member.id))}
               />
             </li>
@@ -162,12 +162,12 @@ function CaseForm({ create }: FormProps) {
   return (
     <form class="new-conversation-form" onSubmit={submit}>
       <label>
-        Subject
+        {texts.inbox.subject}
         <input value={title} maxLength={200} onInput={(event) => setTitle(event.currentTarget.value)} />
-        <small>The customer sees it.</small>
+        <small>{texts.inbox.customerSees}</small>
       </label>
       <label>
-        Name of the customer
+        {texts.inbox.customerName}
         <input
           required
           value={name}
@@ -176,23 +176,23 @@ function CaseForm({ create }: FormProps) {
         />
       </label>
       <label>
-        Mail address
+        {texts.inbox.mailAddress}
         <input
           type="email"
           required={inboxId !== ''}
           value={email}
           onInput={(event) => setEmail(event.currentTarget.value)}
         />
-        <small>An address that the account knows stands for that customer.</small>
+        <small>{texts.inbox.knownAddress}</small>
       </label>
       {inboxes !== null && inboxes.data.length > 0 && (
         <label>
-          Replies leave
+          {texts.inbox.repliesLeave}
           <select value={inboxId} onChange={(event) => setInboxId(event.currentTarget.value)}>
-            <option value="">in the chat alone</option>
+            <option value="">{texts.inbox.inChatAlone}</option>
             {inboxes.data.map(({ id, name: inbox, address }) => (
               <option key={id} value={id}>
-                as mail from {inbox} ({address})
+                {texts.inbox.asMailFrom(inbox, address)}
               </option>
             ))}
           </select>
@@ -200,7 +200,7 @@ function CaseForm({ create }: FormProps) {
       )}
       <Members members={members} onChange={setMembers} />
       <Button type="submit" look="primary" disabled={name.trim() === ''}>
-        Open the case
+        {texts.inbox.openCase}
       </Button>
     </form>
   );

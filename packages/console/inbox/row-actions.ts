@@ -3,6 +3,7 @@ import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
 import { notifyFailure } from '@parley/ui/feedback/notify.ts';
 import type { MenuItem } from '@parley/ui/overlays/menu.tsx';
+import { inLanguage } from '@parley/ui/text/language.ts';
 import {
   AlarmClock,
   AlarmClockOff,
@@ -21,6 +22,8 @@ import {
   UserRoundCheck,
   UserRoundX,
 } from 'lucide';
+import { texts } from '../texts/texts.ts';
+import { LANES } from './inbox-view.ts';
 import { laterTimes } from './later.ts';
 import { archive, moveCase, snoozeUntil } from './undoable.ts';
 
@@ -81,12 +84,12 @@ function readActions(conversation: Conversation, { client, myId }: ActionContext
   const { read } = ACTION_KEYS;
   if (unread > 0) {
     const act = () => run(client.conversations.markRead(id, sequence));
-    return [{ name: 'read', label: 'Mark as read', icon: CheckCheck, detail: read, act }];
+    return [{ name: 'read', label: texts.inbox.markRead, icon: CheckCheck, detail: read, act }];
   }
   // A person's own messages are never unread.
   if ((last.author_id ?? last.sender_id) === myId) return [];
   const act = () => run(client.conversations.markUnread(id, sequence));
-  return [{ name: 'read', label: 'Mark as unread', icon: Mail, detail: read, act }];
+  return [{ name: 'read', label: texts.inbox.markUnread, icon: Mail, detail: read, act }];
 }
 
 function ownActions(conversation: Conversation, context: ActionContext): RowAction[] {
@@ -106,38 +109,38 @@ function ownActions(conversation: Conversation, context: ActionContext): RowActi
   const unmute = () => run(conversations.updateParticipant(id, own.id, { notifications: 'unmuted' }));
   return [
     own.notifications === 'muted'
-      ? { name: 'mute', label: 'Unmute', icon: Bell, detail: mute, act: unmute }
+      ? { name: 'mute', label: texts.inbox.unmute, icon: Bell, detail: mute, act: unmute }
       : {
           name: 'mute',
-          label: 'Mute…',
+          label: texts.inbox.muteFor,
           icon: BellOff,
           detail: mute,
-          act: () => onTimes(timeItems('Until I unmute it', setMuted), 'Mute'),
+          act: () => onTimes(timeItems(texts.inbox.untilUnmuted, setMuted), texts.inbox.mute),
         },
     snoozed
       ? {
           name: 'snooze',
-          label: 'End the snooze',
+          label: texts.inbox.endSnooze,
           icon: AlarmClockOff,
           detail: snooze,
           act: () => run(conversations.unsnooze(id)),
         }
       : {
           name: 'snooze',
-          label: 'Snooze…',
+          label: texts.inbox.snoozeFor,
           icon: AlarmClock,
           detail: snooze,
           act: () =>
             onTimes(
-              timeItems('Until the next message', (until) => void snoozeUntil(client, conversation, until)),
-              'Snooze',
+              timeItems(texts.inbox.untilNext, (until) => void snoozeUntil(client, conversation, until)),
+              texts.inbox.snooze,
             ),
         },
     status === 'hidden'
-      ? { name: 'hide', label: 'Show again', icon: Eye, act: () => run(conversations.unhide(id)) }
+      ? { name: 'hide', label: texts.inbox.showAgain, icon: Eye, act: () => run(conversations.unhide(id)) }
       : {
           name: 'hide',
-          label: 'Hide until the next message',
+          label: texts.inbox.hide,
           icon: EyeOff,
           act: () => run(conversations.hide(id)),
         },
@@ -145,10 +148,7 @@ function ownActions(conversation: Conversation, context: ActionContext): RowActi
 }
 
 /** The lanes that no other action leads to. */
-const BY_HAND = [
-  ['waiting_internal', 'Move to “Waiting for the team”'],
-  ['waiting_external', 'Move to “Waiting for the customer”'],
-] as const;
+const BY_HAND = ['waiting_internal', 'waiting_external'] as const;
 
 function caseActions(conversation: Conversation, context: ActionContext): RowAction[] {
   const { id, audience, assignee_id: assignee = null, workflow_status: lane } = conversation;
@@ -159,21 +159,21 @@ function caseActions(conversation: Conversation, context: ActionContext): RowAct
   const actions: RowAction[] = [
     ...(assignee === myId
       ? []
-      : [{ name: 'take', label: 'Assign to me', icon: UserRoundCheck, act: assign(myId) } as const]),
+      : [{ name: 'take', label: texts.inbox.assignToMe, icon: UserRoundCheck, act: assign(myId) } as const]),
     {
       name: 'assign',
-      label: 'Assign…',
+      label: texts.inbox.assign,
       icon: UserPlus,
       detail: ACTION_KEYS.assign,
       act: () => onAssign(conversation),
     },
     ...(assignee === null
       ? []
-      : [{ name: 'unassign', label: 'Unassign', icon: UserRoundX, act: assign(null) } as const]),
-    ...BY_HAND.filter(([to]) => to !== lane).map(
-      ([to, label]): RowAction => ({
+      : [{ name: 'unassign', label: texts.inbox.unassign, icon: UserRoundX, act: assign(null) } as const]),
+    ...BY_HAND.filter((to) => to !== lane).map(
+      (to): RowAction => ({
         name: 'lane',
-        label,
+        label: texts.inbox.moveTo(LANES[to]),
         icon: Hourglass,
         act: () => run(conversations.moveTo(id, to)),
       }),
@@ -181,14 +181,14 @@ function caseActions(conversation: Conversation, context: ActionContext): RowAct
     lane === 'resolved'
       ? {
           name: 'resolve',
-          label: 'Reopen',
+          label: texts.inbox.reopen,
           icon: RotateCcw,
           detail: ACTION_KEYS.resolve,
           act: () => void moveCase(client, conversation, 'open'),
         }
       : {
           name: 'resolve',
-          label: 'Resolve',
+          label: texts.inbox.resolve,
           icon: CircleCheck,
           detail: ACTION_KEYS.resolve,
           act: () => void moveCase(client, conversation, 'resolved'),
@@ -212,8 +212,18 @@ function sharedActions(conversation: Conversation, context: ActionContext): RowA
   } as const;
   return [
     status === 'archived'
-      ? { ...base, label: 'Unarchive', icon: ArchiveRestore, act: () => run(conversations.unarchive(id)) }
-      : { ...base, label: 'Archive', icon: Archive, act: () => void archive(context.client, conversation) },
+      ? {
+          ...base,
+          label: texts.inbox.unarchive,
+          icon: ArchiveRestore,
+          act: () => run(conversations.unarchive(id)),
+        }
+      : {
+          ...base,
+          label: texts.inbox.archive,
+          icon: Archive,
+          act: () => void archive(context.client, conversation),
+        },
   ];
 }
 
@@ -226,14 +236,16 @@ function timeItems(open: string, act: (until: Date | null) => void): MenuItem[] 
   return [
     ...laterTimes(new Date()).map(({ label, at }) => ({
       label,
-      detail: CLOCK.format(at),
+      detail: clock().format(at),
       act: () => act(at),
     })),
     { label: open, beginsGroup: true, act: () => act(null) },
   ];
 }
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric', minute: '2-digit' });
+const clock = inLanguage(
+  (locale) => new Intl.DateTimeFormat(locale, { weekday: 'short', hour: 'numeric', minute: '2-digit' }),
+);
 
 function run(change: Promise<object>): void {
   change.catch(notifyFailure);

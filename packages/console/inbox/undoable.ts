@@ -5,6 +5,7 @@ import type { Conversation, WorkflowStatus } from '@parley/protocol/resources/co
 import { MOVES_BY_HAND } from '@parley/protocol/states/workflow.ts';
 import { notify, notifyFailure } from '@parley/ui/feedback/notify.ts';
 import { currentPlace, go } from '../nav/place.ts';
+import { texts } from '../texts/texts.ts';
 import { whenText } from '../writing/send-times.ts';
 import { neighbourOf } from './listed.ts';
 
@@ -29,8 +30,7 @@ export async function moveCase(client: Client, one: Conversation, to: LaneByHand
   const { id, unread, last_message: last, workflow_status: from } = one;
   const { conversations } = client;
   const isEnd = to === 'resolved';
-  if (from === 'needs_approval')
-    return notifyFailure(new Error('A reply draft waits for approval. Approve or reject it first.'));
+  if (from === 'needs_approval') return notifyFailure(new Error(texts.inbox.draftWaits));
   await undoable({
     id,
     act: async () => {
@@ -38,7 +38,7 @@ export async function moveCase(client: Client, one: Conversation, to: LaneByHand
       await conversations.moveTo(id, to);
     },
     undo: () => conversations.moveTo(id, isByHand(from) ? from : 'open'),
-    says: async () => (isEnd ? `Resolved.${await scheduledIn(client, id)}` : SAID[to]),
+    says: async () => (isEnd ? resolvedText(await scheduledIn(client, id)) : texts.inbox.moved[to]),
     leaves: isEnd,
   });
 }
@@ -49,7 +49,7 @@ export function archive({ conversations }: Client, { id }: Conversation): Promis
     id,
     act: () => conversations.archive(id),
     undo: () => conversations.unarchive(id),
-    says: () => 'Archived.',
+    says: () => texts.inbox.isArchived,
     leaves: true,
   });
 }
@@ -71,7 +71,7 @@ export function snoozeUntil(
 
 /** Says until when a conversation is snoozed. */
 export function snoozedText(until: Date | null): string {
-  return `Snoozed until ${until === null ? 'the next message' : whenText(until)}`;
+  return until === null ? texts.inbox.snoozedUntilNext : texts.inbox.snoozedUntil(whenText(until));
 }
 
 async function undoable({ id, act, undo, says, leaves }: Undoable): Promise<void> {
@@ -86,7 +86,7 @@ async function undoable({ id, act, undo, says, leaves }: Undoable): Promise<void
       await undo();
       if (leaves && wasOpen) go({ main: { at: 'conversation', id } });
     };
-    notify(await says(), { label: 'Undo', act: () => void back().catch(notifyFailure) });
+    notify(await says(), { label: texts.inbox.undo, act: () => void back().catch(notifyFailure) });
   } catch (error) {
     notifyFailure(error);
   }
@@ -101,22 +101,16 @@ function isByHand(lane: WorkflowStatus | null): lane is LaneByHand {
   return lane !== null && lane in MOVES_BY_HAND;
 }
 
-/** Says how many messages will still be sent in a conversation; empty for none. */
-async function scheduledIn(client: Client, id: string): Promise<string> {
+/** Returns how many messages will still be sent in a conversation. */
+async function scheduledIn(client: Client, id: string): Promise<number> {
   const query = 'status=scheduled&limit=100';
   const { data } = await client.fetch<List<ChatMessage>>(
     `/v1/messaging/conversations/${id}/messages?${query}`,
   );
-  const count = data.length;
-  if (count === 0) return '';
-  return count === 1
-    ? ' 1 scheduled message will still be sent.'
-    : ` ${count} scheduled messages will still be sent.`;
+  return data.length;
 }
 
-const SAID: Readonly<Record<LaneByHand, string>> = {
-  open: 'The case is open.',
-  waiting_internal: 'The case waits for the team.',
-  waiting_external: 'The case waits for the customer.',
-  resolved: 'Resolved.',
-};
+function resolvedText(scheduled: number): string {
+  const { isResolved, stillSent } = texts.inbox;
+  return scheduled === 0 ? isResolved : `${isResolved} ${stillSent(scheduled)}`;
+}

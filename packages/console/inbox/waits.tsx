@@ -1,5 +1,6 @@
 import { fullTimeOf } from '@parley/ui/text/time.ts';
 import { useSyncExternalStore } from 'preact/compat';
+import { texts } from '../texts/texts.ts';
 import { durationOf } from './duration.ts';
 
 export interface WaitsProps {
@@ -12,9 +13,9 @@ export function Waits({ since }: WaitsProps) {
   const minutes = Math.max(0, Math.floor((useMinute() - Date.parse(since)) / MINUTE_MS));
   const { short, long } = durationOf(minutes);
   return (
-    <span class="waits" data-age={ageOf(minutes)} title={`The customer waits since ${fullTimeOf(since)}`}>
-      <span aria-hidden="true">waits {short}</span>
-      <span class="hidden-visually">The customer waits for {long}</span>
+    <span class="waits" data-age={ageOf(minutes)} title={texts.inbox.waitsSince(fullTimeOf(since))}>
+      <span aria-hidden="true">{texts.inbox.waits(short)}</span>
+      <span class="hidden-visually">{texts.inbox.waitsFor(long)}</span>
     </span>
   );
 }

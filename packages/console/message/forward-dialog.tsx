@@ -12,6 +12,7 @@ import { useState } from 'preact/hooks';
 import { nameOf } from '../names/conversation-name.ts';
 import { go } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { useMessageContext } from './message-context.tsx';
 
 export interface ForwardDialogProps {
@@ -44,23 +45,23 @@ export function ForwardDialog({ message, onClose }: ForwardDialogProps) {
       ...(isCase && toCustomer && { audience: 'customer' as const }),
     };
     if (!(await run(() => live.forward(message.id, body)))) return;
-    notify(`Forwarded to ${nameOf(chosen, me.actor.id).name}.`);
+    notify(texts.message.forwardedTo(nameOf(chosen, me.actor.id).name));
     onClose();
     go({ main: { at: 'conversation', id: chosen.id } });
   };
   return (
-    <Dialog title="Forward the message" onClose={onClose}>
+    <Dialog title={texts.message.forwardMessage} onClose={onClose}>
       <form class="forward" onSubmit={submit}>
-        <blockquote class="forward-quote">{previewOf(message) || 'A message without text'}</blockquote>
+        <blockquote class="forward-quote">{previewOf(message) || texts.message.withoutText}</blockquote>
         <input
           type="search"
-          aria-label="Search a conversation"
-          placeholder="Search a conversation"
+          aria-label={texts.message.searchConversation}
+          placeholder={texts.message.searchConversation}
           value={words}
           onInput={(event) => setWords(event.currentTarget.value)}
         />
         <fieldset class="forward-found">
-          <legend class="hidden-visually">Conversations</legend>
+          <legend class="hidden-visually">{texts.message.conversations}</legend>
           {found.result?.map((conversation) => {
             const { name, avatarUrl } = nameOf(conversation, me.actor.id);
             return (
@@ -76,10 +77,10 @@ export function ForwardDialog({ message, onClose }: ForwardDialogProps) {
               </label>
             );
           })}
-          {found.result?.length === 0 && <p>No conversation has this name.</p>}
+          {found.result?.length === 0 && <p>{texts.message.noConversation}</p>}
         </fieldset>
         <label>
-          Your words
+          {texts.message.yourWords}
           <input value={comment} onInput={(event) => setComment(event.currentTarget.value)} />
         </label>
         {isCase && can('messaging:send_external') && (
@@ -89,14 +90,14 @@ export function ForwardDialog({ message, onClose }: ForwardDialogProps) {
               checked={toCustomer}
               onChange={(event) => setToCustomer(event.currentTarget.checked)}
             />
-            Send it to the customer
+            {texts.message.toCustomerToo}
           </label>
         )}
         <Problem text={problem || found.problem} />
         <div class="forward-buttons">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{texts.message.cancel}</Button>
           <Button type="submit" look="primary" disabled={chosen === null || isBusy}>
-            Forward
+            {texts.message.forward}
           </Button>
         </div>
       </form>

@@ -17,6 +17,7 @@ import {
   Trash2,
 } from 'lucide';
 import { pathOf, showPane } from '../nav/place.ts';
+import { texts } from '../texts/texts.ts';
 import type { MessageContext } from './message-context.tsx';
 import { messageRights } from './message-rights.ts';
 
@@ -52,32 +53,35 @@ export function actionsOf({ message, context, isInThread, onMode }: ActionsInput
   const { id } = message;
   const isPinned = pinnedIds.has(id);
   const all: [boolean, MessageAction][] = [
-    [may.react, { ...act('React', SmilePlus, REACT, () => onMode('reacting')), isInBar: true }],
+    [may.react, { ...act(texts.message.react, SmilePlus, REACT, () => onMode('reacting')), isInBar: true }],
     [
       may.reply && !isInThread,
       {
-        ...act('Reply in thread', MessageSquareReply, 't', () =>
+        ...act(texts.message.reply, MessageSquareReply, 't', () =>
           showPane({ shows: 'thread', id: message.reply_to_id ?? id }),
         ),
         isInBar: true,
       },
     ],
-    [may.edit, { ...act('Edit', Pencil, 'w', () => onMode('editing')), isInBar: true }],
+    [may.edit, { ...act(texts.message.edit, Pencil, 'w', () => onMode('editing')), isInBar: true }],
     [
       may.pin,
-      act(isPinned ? 'Unpin' : 'Pin', isPinned ? PinOff : Pin, 'p', () =>
+      act(isPinned ? texts.message.unpin : texts.message.pin, isPinned ? PinOff : Pin, 'p', () =>
         (isPinned ? live?.unpin(id) : live?.pin(id))?.catch(notifyFailure),
       ),
     ],
-    [may.forward, act('Forward…', Forward, 'f', () => onMode('forwarding'))],
-    [true, act('Copy link', LinkIcon, 'c', () => copyLink(conversationId, id))],
+    [may.forward, act(texts.message.forwardMore, Forward, 'f', () => onMode('forwarding'))],
+    [true, act(texts.message.copyLink, LinkIcon, 'c', () => copyLink(conversationId, id))],
     [
       may.markUnread && !isInThread,
-      act('Mark unread from here', MailOpen, 'u', () =>
-        live?.markUnread(message.sequence!).then(() => notify('Marked unread.'), notifyFailure),
+      act(texts.message.markUnread, MailOpen, 'u', () =>
+        live?.markUnread(message.sequence!).then(() => notify(texts.message.markedUnread), notifyFailure),
       ),
     ],
-    [may.delete, { ...act('Delete…', Trash2, 'Delete', () => onMode('deleting')), isDanger: true }],
+    [
+      may.delete,
+      { ...act(texts.message.deleteMore, Trash2, 'Delete', () => onMode('deleting')), isDanger: true },
+    ],
   ];
   return all.flatMap(([isPermitted, action]) => (isPermitted ? [action] : []));
 }
@@ -90,9 +94,9 @@ async function copyLink(conversationId: string, message: string): Promise<void> 
   const path = pathOf({ main: { at: 'conversation', id: conversationId, message } });
   try {
     await navigator.clipboard.writeText(new URL(path, location.href).href);
-    notify('The link was copied.');
+    notify(texts.message.copied);
   } catch {
-    notifyFailure(new Error('The browser does not let the page copy. Copy the address of the page instead.'));
+    notifyFailure(new Error(texts.message.notCopied));
   }
 }
 
@@ -106,15 +110,15 @@ export interface MessageActionsProps {
 export function MessageActions({ actions, onMenu, onReact }: MessageActionsProps) {
   const inMenu = actions.filter(({ isInBar }) => !isInBar);
   return (
-    <div class="message-actions" role="toolbar" aria-label="Actions">
+    <div class="message-actions" role="toolbar" aria-label={texts.message.actions}>
       {actions.some(({ key }) => key === REACT) &&
         usualEmoji().map((emoji) => (
           <button
             key={emoji}
             type="button"
             class="icon-button message-actions-emoji"
-            aria-label={`React with ${emoji}`}
-            title={`React with ${emoji}`}
+            aria-label={texts.message.reactWith(emoji)}
+            title={texts.message.reactWith(emoji)}
             onClick={() => onReact(emoji)}
           >
             {emoji}
@@ -127,7 +131,7 @@ export function MessageActions({ actions, onMenu, onReact }: MessageActionsProps
         ))}
       <MenuButton
         icon={Ellipsis}
-        label="More actions"
+        label={texts.message.moreActions}
         class="message-actions-more"
         onOpen={onMenu}
         items={inMenu.map(({ label, icon, key, isDanger = false, act }) => ({
@@ -135,7 +139,7 @@ export function MessageActions({ actions, onMenu, onReact }: MessageActionsProps
           icon,
           isDanger,
           act,
-          detail: key.length === 1 ? key.toUpperCase() : key,
+          detail: key === 'Delete' ? texts.message.deleteKey : key.toUpperCase(),
         }))}
       />
     </div>

@@ -6,6 +6,7 @@ import { sizeText } from '@parley/ui/text/bytes.ts';
 import { shownAddress, shownName } from '@parley/ui/text/shown-name.ts';
 import { Download, File, FileText, Link as LinkIcon, Package, Sheet } from 'lucide';
 import { useState } from 'preact/hooks';
+import { texts } from '../texts/texts.ts';
 import { PictureView } from './picture-view.tsx';
 
 type Shown = Attachment | LocalAttachment;
@@ -16,7 +17,7 @@ export function MessageAttachments({ message }: { readonly message: TimelineMess
   const attachments: readonly Shown[] = message.attachments ?? [];
   if (attachments.length === 0 || message.deleted_at !== null) return null;
   return (
-    <ul class="message-attachments" aria-label="Attachments">
+    <ul class="message-attachments" aria-label={texts.message.attachments}>
       {attachments.map((attachment, index) => (
         <li key={attachment.id ?? index}>
           {isPicture(attachment) ? (
@@ -42,9 +43,9 @@ interface PictureProps {
 }
 
 function Picture({ attachment, onOpen }: PictureProps) {
-  const name = shownName(attachment.filename ?? 'Picture');
+  const name = shownName(attachment.filename ?? texts.message.picture);
   return (
-    <button type="button" class="message-picture" aria-label={`Open ${name}`} onClick={onOpen}>
+    <button type="button" class="message-picture" aria-label={texts.message.open(name)} onClick={onOpen}>
       <img src={attachment.url!} alt={name} loading="lazy" decoding="async" {...sizeOf(attachment)} />
     </button>
   );
@@ -63,9 +64,11 @@ const MOST_PX = 320;
 function OtherAttachment({ attachment }: { readonly attachment: Shown }) {
   const { kind, filename, url, size_bytes: size, resource, removed_at } = attachment;
   const address = url === null ? null : shownAddress(url);
-  const name = shownName(filename ?? resource?.name ?? address ?? resource?.handle ?? 'Attachment');
+  const name = shownName(
+    filename ?? resource?.name ?? address ?? resource?.handle ?? texts.message.attachment,
+  );
   const detail = removed_at
-    ? 'Removed'
+    ? texts.message.removed
     : size === null
       ? (resource?.handle ?? '')
       : size === undefined

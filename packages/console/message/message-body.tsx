@@ -4,6 +4,7 @@ import type { Actor } from '@parley/protocol/resources/actor.ts';
 import { Markdown } from '@parley/ui/text/markdown.tsx';
 import type { ComponentChildren } from 'preact';
 import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { texts } from '../texts/texts.ts';
 import { useMessageContext } from './message-context.tsx';
 import { piecesOf } from './message-text.ts';
 
@@ -19,7 +20,8 @@ export function MessageBody({ message }: MessageBodyProps) {
   const words = useMentions(mentioned, rights.ownId);
   if (message.deleted_at !== null) return <Tombstone message={message} />;
   const isStreaming = message.streaming_state === 'streaming';
-  if (message.body === null) return isStreaming ? <p class="message-writing">Writing…</p> : null;
+  if (message.body === null)
+    return isStreaming ? <p class="message-writing">{texts.message.writing}</p> : null;
   const text = (
     <Markdown text={message.body} isPlain={isPlainText(message)} {...(mentioned.length > 0 && { words })} />
   );
@@ -62,7 +64,7 @@ function LongBody({ children }: { readonly children: ComponentChildren }) {
       </div>
       {isHigh && (
         <button type="button" class="message-more" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          {isOpen ? 'Show less' : 'Show more'}
+          {isOpen ? texts.message.showLess : texts.message.showMore}
         </button>
       )}
     </>
@@ -96,12 +98,7 @@ function useMentions(mentioned: readonly Actor[], ownId: string) {
 function Tombstone({ message }: MessageBodyProps) {
   const { people } = useMessageContext();
   const redaction = message.id === null ? null : (message.redaction ?? null);
-  if (redaction === null) return <p class="message-gone">This message was deleted.</p>;
+  if (redaction === null) return <p class="message-gone">{texts.message.wasDeleted}</p>;
   const by = redaction.by === null ? undefined : people.get(redaction.by)?.name;
-  return (
-    <p class="message-gone">
-      The content of this message was removed{by ? ` by ${by}` : ''}
-      {redaction.reason ? `: ${redaction.reason}` : '.'}
-    </p>
-  );
+  return <p class="message-gone">{texts.message.contentRemoved(by ?? '', redaction.reason ?? '')}</p>;
 }

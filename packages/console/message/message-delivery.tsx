@@ -1,6 +1,7 @@
 import type { TimelineMessage } from '@parley/client';
 import { useConnection } from '@parley/client/react';
 import { isSessionOver } from '../session/session.ts';
+import { texts } from '../texts/texts.ts';
 import { useMessageContext } from './message-context.tsx';
 
 /** Says that a message is being sent, or why it was not. */
@@ -11,12 +12,12 @@ export function MessageDelivery({ message }: { readonly message: TimelineMessage
   if (message.delivery === 'pending') return <Pending />;
   return (
     <p class="message-failed" role="alert">
-      Not sent: {error?.message ?? 'the server refused it.'}{' '}
+      {texts.message.notSent(error?.message ?? texts.message.refused)}{' '}
       <button type="button" class="message-again" onClick={() => live?.retry(key).catch(() => {})}>
-        Try again
+        {texts.message.tryAgain}
       </button>
       <button type="button" class="message-again" onClick={() => live?.discard(key)}>
-        Discard
+        {texts.message.discard}
       </button>
     </p>
   );
@@ -24,5 +25,9 @@ export function MessageDelivery({ message }: { readonly message: TimelineMessage
 
 function Pending() {
   const { error } = useConnection();
-  return <p class="message-pending">{isSessionOver(error) ? 'Waits for your sign-in.' : 'Sending…'}</p>;
+  return (
+    <p class="message-pending">
+      {isSessionOver(error) ? texts.message.waitsForSignIn : texts.message.sending}
+    </p>
+  );
 }

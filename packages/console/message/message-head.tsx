@@ -1,6 +1,7 @@
 import type { TimelineMessage } from '@parley/client';
 import type { Actor } from '@parley/protocol/resources/actor.ts';
 import { fullTimeOf, timeOf } from '@parley/ui/text/time.ts';
+import { texts } from '../texts/texts.ts';
 import type { MessageLook } from './message-look.ts';
 
 export interface MessageHeadProps {
@@ -17,12 +18,14 @@ export function MessageHead({ message, look, name, author }: MessageHeadProps) {
   return (
     <p class="message-head">
       <b class="message-name">{name}</b>
-      {author?.type === 'agent' && <span class="message-tag">Agent</span>}
+      {author?.type === 'agent' && <span class="message-tag">{texts.message.agent}</span>}
       {look === 'note' && <NoteLabel />}
       {look === 'reply' && (
-        <span class="message-tag message-tag-reply">To the customer{persona ? ` as ${persona}` : ''}</span>
+        <span class="message-tag message-tag-reply">
+          {persona ? texts.message.toCustomerAs(persona) : texts.message.toCustomer}
+        </span>
       )}
-      {look === 'customer' && <span class="message-tag">Customer</span>}
+      {look === 'customer' && <span class="message-tag">{texts.message.customer}</span>}
       <time class="message-time" dateTime={message.created_at} title={fullTimeOf(message.created_at)}>
         {timeOf(message.created_at)}
       </time>
@@ -32,5 +35,5 @@ export function MessageHead({ message, look, name, author }: MessageHeadProps) {
 
 /** Says that only the team reads it. */
 function NoteLabel() {
-  return <span class="message-tag message-tag-note">Note to the team</span>;
+  return <span class="message-tag message-tag-note">{texts.message.noteToTeam}</span>;
 }

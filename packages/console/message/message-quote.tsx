@@ -3,6 +3,7 @@ import { previewOf } from '@parley/markdown/message-text.ts';
 import { Icon } from '@parley/ui/elements/icon.tsx';
 import { CornerUpLeft } from 'lucide';
 import { showMessage } from '../nav/place.ts';
+import { texts } from '../texts/texts.ts';
 import { useMessageContext } from './message-context.tsx';
 
 /** The message to which another replies, as a link. */
@@ -12,11 +13,13 @@ export function MessageQuote({ message }: { readonly message: TimelineMessage })
   if (id === null || id === undefined) return null;
   const name = original?.sender?.name;
   const isGone = original !== null && original.deleted_at !== null;
-  const text = isGone ? 'Deleted message' : (original && previewOf(original)) || 'A message without text';
+  const text = isGone
+    ? texts.message.deleted
+    : (original && previewOf(original)) || texts.message.withoutText;
   return (
     <button type="button" class="message-quote" onClick={() => showMessage(conversationId, id)}>
       <Icon of={CornerUpLeft} size={14} />
-      <span class="hidden-visually">Reply to </span>
+      <span class="hidden-visually">{texts.message.replyTo}</span>
       {name && <b>{name}</b>}
       <span class="message-quote-text">{original === null ? '…' : text}</span>
     </button>

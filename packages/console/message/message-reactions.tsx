@@ -1,5 +1,6 @@
 import type { People, SentMessage } from '@parley/client';
 import { notifyFailure } from '@parley/ui/feedback/notify.ts';
+import { texts } from '../texts/texts.ts';
 import { useMessageContext } from './message-context.tsx';
 
 /** The reactions to a message, with their counts. A click adds the own one or takes it back. */
@@ -9,7 +10,7 @@ export function MessageReactions({ message }: { readonly message: SentMessage })
   const reactions = message.reactions ?? [];
   if (reactions.length === 0) return null;
   return (
-    <ul class="message-reactions" aria-label="Reactions">
+    <ul class="message-reactions" aria-label={texts.message.reactions}>
       {reactions.map(({ emoji, count, mine, actor_ids: ids }) => {
         const names = namesOf(ids, count, { people, ownId });
         const toggle = () =>
@@ -40,8 +41,8 @@ function namesOf(
   count: number,
   { people, ownId }: { readonly people: People; readonly ownId: string },
 ): string {
-  const names = ids.flatMap((id) => (id === ownId ? 'You' : (people.get(id)?.name ?? [])));
+  const names = ids.flatMap((id) => (id === ownId ? texts.message.you : (people.get(id)?.name ?? [])));
   const more = count - names.length;
-  if (more > 0) names.push(more === 1 ? '1 more' : `${more} more`);
+  if (more > 0) names.push(texts.message.more(more));
   return names.join(', ');
 }

@@ -1,6 +1,5 @@
 import type { TimelineMessage } from '@parley/client';
 import { previewOf } from '@parley/markdown/message-text.ts';
-import type { StatedEvent } from '@parley/protocol/resources/chat-message.ts';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { Boundary } from '@parley/ui/feedback/boundary.tsx';
 import { notifyFailure } from '@parley/ui/feedback/notify.ts';
@@ -10,6 +9,7 @@ import { memo } from 'preact/compat';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useActor } from '../names/use-actor.ts';
 import { INCOMPLETE_WORDS } from '../runs/incomplete-words.ts';
+import { texts } from '../texts/texts.ts';
 import { MessageEdit } from '../writing/message-edit.tsx';
 import { actionsOf, MessageActions, type RowMode } from './message-actions.tsx';
 import { MessageAttachments } from './message-attachments.tsx';
@@ -88,7 +88,7 @@ function Row(props: MessageRowProps) {
     if (pressed === 'm' || actions().some((action) => action.key === pressed)) event.preventDefault();
   };
   const author = people.get(authorIdOf(message) ?? '') ?? message.sender ?? undefined;
-  const name = author?.name ?? message.sender?.name ?? 'Unknown';
+  const name = author?.name ?? message.sender?.name ?? texts.message.unknown;
   const classes = ['message', `message-${look}`, continues ? 'message-continues' : 'message-first'];
   if (props.isFound) classes.push('message-found');
   return (
@@ -178,13 +178,8 @@ function ServiceRow({ message, isInTabOrder = true, isFound = false }: MessageRo
 function useEventText(message: TimelineMessage): string | undefined {
   const event = message.id === null ? null : (message.event ?? null);
   const name = useActor(event?.by ?? null)?.name;
-  return event === null || !name ? undefined : `${name} ${EVENT_TEXTS[event.type]}.`;
+  return event === null || !name ? undefined : texts.message.events[event.type](name);
 }
-
-const EVENT_TEXTS: Readonly<Record<StatedEvent['type'], string>> = {
-  resolved: 'resolved the conversation',
-  reopened: 'reopened the conversation',
-};
 
 function Marks({ message, isPinned }: { readonly message: TimelineMessage; readonly isPinned: boolean }) {
   const approvedBy = message.id === null ? null : (message.approved_by ?? null);
@@ -195,16 +190,18 @@ function Marks({ message, isPinned }: { readonly message: TimelineMessage; reado
   if (!isEdited && !isPinned && imported === null && incomplete === null && approvedBy === null) return null;
   return (
     <p class="message-marks">
-      {incomplete !== null && <span title={INCOMPLETE_WORDS[incomplete]}>Cut off</span>}
-      {isPinned && <span>Pinned</span>}
-      {approvedBy !== null && <span>Approved by {approver?.name ?? 'a colleague'}</span>}
-      {isEdited && <span title={fullTimeOf(message.edited_at!)}>Edited</span>}
-      {imported !== null && <span title={fullTimeOf(imported.at)}>Imported</span>}
+      {incomplete !== null && <span title={INCOMPLETE_WORDS[incomplete]}>{texts.message.cutOff}</span>}
+      {isPinned && <span>{texts.message.pinned}</span>}
+      {approvedBy !== null && (
+        <span>{texts.message.approvedBy(approver?.name ?? texts.message.colleague)}</span>
+      )}
+      {isEdited && <span title={fullTimeOf(message.edited_at!)}>{texts.message.edited}</span>}
+      {imported !== null && <span title={fullTimeOf(imported.at)}>{texts.message.imported}</span>}
     </p>
   );
 }
 
 function labelOf(message: TimelineMessage, name: string): string {
-  const text = message.deleted_at === null ? previewOf(message) : 'deleted';
+  const text = message.deleted_at === null ? previewOf(message) : texts.message.isDeleted;
   return `${name}, ${timeOf(message.created_at)}: ${text}`;
 }

@@ -3,6 +3,7 @@ import { Icon } from '@parley/ui/elements/icon.tsx';
 import { shortTimeOf } from '@parley/ui/text/time.ts';
 import { MessagesSquare } from 'lucide';
 import { showPane } from '../nav/place.ts';
+import { texts } from '../texts/texts.ts';
 
 /** The number of replies to a message, which opens them. */
 export function MessageThread({ message: { id, thread } }: { readonly message: SentMessage }) {
@@ -11,8 +12,8 @@ export function MessageThread({ message: { id, thread } }: { readonly message: S
   return (
     <button type="button" class="message-thread" onClick={() => showPane({ shows: 'thread', id })}>
       <Icon of={MessagesSquare} size={14} />
-      <b>{count === 1 ? '1 reply' : `${count} replies`}</b>
-      {unread > 0 && <span class="message-thread-unread">{unread} new</span>}
+      <b>{texts.message.replies(count)}</b>
+      {unread > 0 && <span class="message-thread-unread">{texts.message.newReplies(unread)}</span>}
       {last !== null && <small>{shortTimeOf(last.at)}</small>}
     </button>
   );

@@ -3,6 +3,7 @@ import { EmojiPopover } from '@parley/ui/choices/emoji-picker.tsx';
 import { notifyFailure } from '@parley/ui/feedback/notify.ts';
 import { Confirm } from '@parley/ui/overlays/confirm.tsx';
 import type { RefObject } from 'preact';
+import { texts } from '../texts/texts.ts';
 import { ForwardDialog } from './forward-dialog.tsx';
 import type { RowMode } from './message-actions.tsx';
 import { useMessageContext } from './message-context.tsx';
@@ -22,7 +23,7 @@ export function RowDialogs({ mode, message, row, onDone }: RowDialogsProps) {
       return (
         <EmojiPopover
           anchor={row.current!.querySelector<HTMLElement>('.message-actions') ?? row.current!}
-          label="React"
+          label={texts.message.react}
           onClose={onDone}
           onPick={(emoji) => {
             live?.react(message.id, emoji).catch(notifyFailure);
@@ -35,9 +36,9 @@ export function RowDialogs({ mode, message, row, onDone }: RowDialogsProps) {
     case 'deleting':
       return (
         <Confirm
-          title="Delete the message"
-          text="Its text and files are removed for everyone. This cannot be undone."
-          action="Delete"
+          title={texts.message.deleteMessage}
+          text={texts.message.deleteWarning}
+          action={texts.message.delete}
           isDanger
           onConfirm={async () => live?.delete(message.id)}
           onClose={onDone}

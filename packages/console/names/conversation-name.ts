@@ -1,5 +1,6 @@
 import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import { texts } from '../texts/texts.ts';
 
 /** A conversation's identity in a list: its name, and the subject of its picture. */
 export interface ConversationName {
@@ -22,7 +23,7 @@ export function nameOf(conversation: Conversation, myId: string): ConversationNa
   if (type === 'direct_message') {
     const other = first?.actor;
     return {
-      name: title ?? (other === undefined ? 'Direct message' : named(other)),
+      name: title ?? (other === undefined ? texts.names.directMessage : named(other)),
       avatarUrl: other?.avatar_url ?? null,
       otherId: other?.id ?? null,
     };
@@ -33,13 +34,13 @@ export function nameOf(conversation: Conversation, myId: string): ConversationNa
 }
 
 function named({ name, handle }: Actor): string {
-  return name ?? handle ?? 'Nameless';
+  return name ?? handle ?? texts.names.nameless;
 }
 
 function joined(names: readonly string[]): string {
-  if (names.length === 0) return 'Untitled';
+  if (names.length === 0) return texts.names.untitled;
   const shown = names.slice(0, MOST_NAMES).join(', ');
-  return names.length > MOST_NAMES ? `${shown} and ${names.length - MOST_NAMES} more` : shown;
+  return names.length > MOST_NAMES ? texts.names.andMore(shown, names.length - MOST_NAMES) : shown;
 }
 
 const MOST_NAMES = 3;

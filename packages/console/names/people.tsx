@@ -2,6 +2,7 @@ import type { Client } from '@parley/client';
 import type { Person } from '@parley/protocol/resources/person.ts';
 import type { Choice } from '@parley/ui/choices/choice-line.tsx';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
+import { texts } from '../texts/texts.ts';
 
 /** A person or agent as a choice. */
 export interface PersonChoice extends Choice {
@@ -19,12 +20,12 @@ export async function findPeople(
 }
 
 function choiceOf({ id, type, name, handle, avatar_url, presence }: Person): PersonChoice {
-  const shown = name ?? handle ?? 'Nameless';
+  const shown = name ?? handle ?? texts.names.nameless;
   return {
     id,
     type,
     name: shown,
-    detail: type === 'agent' ? 'Agent' : handle,
+    detail: type === 'agent' ? texts.names.agent : handle,
     picture: <Avatar name={shown} url={avatar_url} size={24} presence={presence ?? undefined} />,
   };
 }

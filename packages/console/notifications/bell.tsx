@@ -5,6 +5,7 @@ import { Popover } from '@parley/ui/overlays/popover.tsx';
 import { Bell as BellIcon } from 'lucide';
 import { useRef, useState } from 'preact/hooks';
 import { Link } from '../nav/link.tsx';
+import { texts } from '../texts/texts.ts';
 import { NotificationList } from './notification-list.tsx';
 import { useArrivals } from './use-arrivals.ts';
 import { usePushHere } from './use-push-here.ts';
@@ -20,7 +21,8 @@ export function Bell() {
   usePushHere();
   const unread = summary?.unread ?? 0;
   const shown = unread > MOST_SHOWN ? `${MOST_SHOWN}+` : String(unread);
-  const name = unread === 0 ? 'Notifications' : `Notifications, ${shown} unread`;
+  const name =
+    unread === 0 ? texts.notifications.notifications : texts.notifications.notificationsUnread(shown);
   return (
     <>
       <button
@@ -46,7 +48,7 @@ export function Bell() {
       {isOpen && (
         <Popover
           anchor={button.current!}
-          label="Notifications"
+          label={texts.notifications.notifications}
           class="bell-popover"
           onClose={() => setOpen(false)}
         >
@@ -62,31 +64,35 @@ function Newest({ onClose }: { readonly onClose: () => void }) {
   return (
     <>
       <header class="bell-head">
-        <h2>Notifications</h2>
+        <h2>{texts.notifications.notifications}</h2>
         {(summary?.unread ?? 0) > 0 && (
           <Button look="plain" onClick={() => void live?.markAll('read').catch(() => {})}>
-            Mark all as read
+            {texts.notifications.markAll}
           </Button>
         )}
       </header>
       {notifications.length === 0 ? (
         <p class="bell-empty">
-          {status === 'error' ? error?.message : status === 'loading' ? 'Loading…' : 'Nothing new.'}
+          {status === 'error'
+            ? error?.message
+            : status === 'loading'
+              ? texts.notifications.loading
+              : texts.notifications.nothingNew}
         </p>
       ) : (
         <NotificationList
           notifications={notifications}
           live={live}
-          label="The newest notifications"
+          label={texts.notifications.newest}
           onOpen={onClose}
         />
       )}
       <footer class="bell-foot">
         <Link to={{ main: { at: 'notifications' } }} onClick={onClose}>
-          All notifications
+          {texts.notifications.all}
         </Link>
         <Link to={{ main: { at: 'settings' } }} onClick={onClose}>
-          Settings
+          {texts.notifications.settings}
         </Link>
       </footer>
     </>

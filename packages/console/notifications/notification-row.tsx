@@ -6,6 +6,7 @@ import { fullTimeOf, shortTimeOf } from '@parley/ui/text/time.ts';
 import { Check, X } from 'lucide';
 import { memo } from 'preact/compat';
 import { Link } from '../nav/link.tsx';
+import { texts } from '../texts/texts.ts';
 import { placeOf } from './notification-place.ts';
 import { kindOf } from './notification-words.ts';
 
@@ -41,8 +42,8 @@ export const NotificationRow = memo(function NotificationRow(props: Notification
     <>
       <Picture notification={notification} />
       <span class="notification-row-title" title={title}>
-        {unread && <span class="hidden-visually">Unread: </span>}
-        {priority === 'high' && <span class="notification-row-high">Important</span>}
+        {unread && <span class="hidden-visually">{texts.notifications.isUnread}</span>}
+        {priority === 'high' && <span class="notification-row-high">{texts.notifications.important}</span>}
         {title}
       </span>
       <time class="notification-row-time" dateTime={at} title={fullTimeOf(at)}>
@@ -66,13 +67,18 @@ export const NotificationRow = memo(function NotificationRow(props: Notification
         {unread && (
           <IconButton
             icon={Check}
-            label="Mark as read"
+            label={texts.notifications.markRead}
             tabIndex={tabIndex}
             onClick={() => mark('markRead')}
           />
         )}
         {!isWork && status !== 'dismissed' && (
-          <IconButton icon={X} label="Put away" tabIndex={tabIndex} onClick={() => mark('dismiss')} />
+          <IconButton
+            icon={X}
+            label={texts.notifications.putAway}
+            tabIndex={tabIndex}
+            onClick={() => mark('dismiss')}
+          />
         )}
       </span>
     </li>

@@ -5,12 +5,12 @@ import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useState } from 'preact/hooks';
 import { Link } from '../nav/link.tsx';
+import { texts } from '../texts/texts.ts';
 import { NotificationList } from './notification-list.tsx';
 import { KINDS } from './notification-words.ts';
 import { useUnreadFeed } from './use-unread-feed.ts';
 
-const SHOWN = { all: 'All', unread: 'Unread', dismissed: 'Put away' } as const;
-type Shown = keyof typeof SHOWN;
+type Shown = keyof typeof texts.notifications.shown;
 
 /** All of the caller's notifications, live. */
 export function NotificationsPage() {
@@ -21,19 +21,19 @@ export function NotificationsPage() {
     <div class="notifications-page">
       <Head />
       <div class="notifications-page-filters">
-        <fieldset aria-label="Show" class="notifications-page-choices">
-          {(Object.keys(SHOWN) as Shown[]).map((key) => (
+        <fieldset aria-label={texts.notifications.show} class="notifications-page-choices">
+          {(Object.entries(texts.notifications.shown) as [Shown, string][]).map(([key, label]) => (
             <Button key={key} aria-pressed={shown === key} onClick={() => setShown(key)}>
-              {SHOWN[key]}
+              {label}
             </Button>
           ))}
         </fieldset>
         <select
-          aria-label="Kind"
+          aria-label={texts.notifications.kind}
           value={category}
           onChange={(event) => setCategory(event.currentTarget.value)}
         >
-          <option value="">All kinds</option>
+          <option value="">{texts.notifications.allKinds}</option>
           {Object.entries(KINDS).map(([key, { label }]) => (
             <option key={key} value={key}>
               {label}
@@ -56,12 +56,12 @@ function Head() {
   const unread = summary?.unread ?? 0;
   return (
     <header class="notifications-page-head">
-      <h1>Notifications</h1>
-      <p role="status">{unread === 0 ? 'Everything is read.' : `${unread} unread`}</p>
-      <Link to={{ main: { at: 'settings' } }}>Settings</Link>
+      <h1>{texts.notifications.notifications}</h1>
+      <p role="status">{unread === 0 ? texts.notifications.allRead : texts.notifications.unread(unread)}</p>
+      <Link to={{ main: { at: 'settings' } }}>{texts.notifications.settings}</Link>
       {unread > 0 && (
         <Button disabled={isBusy} onClick={() => run(() => live!.markAll('read'))}>
-          Mark all as read
+          {texts.notifications.markAll}
         </Button>
       )}
       <Problem text={problem} />
@@ -94,16 +94,25 @@ function Rows({ notifications, hasMore, status, error, live, loadMore }: RowsPro
   if (notifications.length === 0 && !hasMore) {
     return (
       <p class="notifications-page-empty">
-        {status === 'error' ? error?.message : status === 'loading' ? 'Loading…' : 'There is nothing here.'}
+        {status === 'error'
+          ? error?.message
+          : status === 'loading'
+            ? texts.notifications.loading
+            : texts.notifications.nothing}
       </p>
     );
   }
   return (
     <>
-      <NotificationList notifications={notifications} live={live} label="Notifications" hasDays />
+      <NotificationList
+        notifications={notifications}
+        live={live}
+        label={texts.notifications.notifications}
+        hasDays
+      />
       {hasMore && (
         <Button class="notifications-page-more" disabled={isBusy} onClick={() => run(loadMore)}>
-          Show earlier ones
+          {texts.notifications.showEarlier}
         </Button>
       )}
       <Problem text={problem} />

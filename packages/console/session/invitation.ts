@@ -1,5 +1,6 @@
 import type { InvitationFacts } from '@parley/protocol/resources/invitation.ts';
 import { useEffect, useState } from 'preact/hooks';
+import { texts } from '../texts/texts.ts';
 import { cookieSession, type Session } from './session.ts';
 
 const NAME = 'invitation';
@@ -43,7 +44,7 @@ export async function acceptInvitation(secret: string): Promise<Session> {
   if (!answer.ok) throw new Error(await reasonOf(answer));
   const session = await cookieSession();
   if (session === null) {
-    throw new Error('This browser does not keep the session: it needs https, or this machine as its host.');
+    throw new Error(texts.session.notKept);
   }
   return session;
 }
@@ -52,6 +53,6 @@ async function reasonOf(answer: Response): Promise<string> {
   try {
     return (await answer.json()).error.message;
   } catch {
-    return `The server answered ${answer.status}.`;
+    return texts.session.answered(answer.status);
   }
 }

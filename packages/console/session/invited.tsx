@@ -2,6 +2,7 @@ import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useResource } from '@parley/ui/hooks/resource.ts';
+import { texts } from '../texts/texts.ts';
 import { acceptInvitation, readInvitation } from './invitation.ts';
 import type { Session } from './session.ts';
 
@@ -21,16 +22,17 @@ export function Invited({ secret, onSession, onOther }: InvitedProps) {
   const { value: facts } = useResource(secret, () => readInvitation(secret));
   return (
     <main class="sign-in">
-      <h1>{facts === null ? 'You are invited to Parley' : `You are invited to ${facts.account_name}`}</h1>
+      <h1>{facts === null ? texts.session.invited : texts.session.invitedTo(facts.account_name)}</h1>
       {problem === '' ? (
         <>
           {facts !== null && (
             <p>
-              {facts.invited_by !== null && `By ${facts.invited_by}, as `}
-              {facts.name} ({facts.email}).
+              {facts.invited_by === null
+                ? texts.session.invitedAs(facts.name, facts.email)
+                : texts.session.invitedBy(facts.invited_by, facts.name, facts.email)}
             </p>
           )}
-          <p>Your invitation signs this browser in. It works once.</p>
+          <p>{texts.session.invitationWorks}</p>
         </>
       ) : (
         <Problem text={problem} />
@@ -43,11 +45,11 @@ export function Invited({ secret, onSession, onOther }: InvitedProps) {
             autoFocus
             onClick={() => run(async () => onSession(await acceptInvitation(secret)))}
           >
-            Accept the invitation
+            {texts.session.accept}
           </Button>
         )}
         <Button disabled={isBusy} onClick={onOther}>
-          {problem === '' ? 'Sign in another way' : 'Continue'}
+          {problem === '' ? texts.session.otherWay : texts.session.continue}
         </Button>
       </div>
     </main>

@@ -1,5 +1,6 @@
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useState } from 'preact/hooks';
+import { texts } from '../texts/texts.ts';
 import { keySession, type Session } from './session.ts';
 
 /** Signs in with an API key, which stays in the memory of the page. */
@@ -12,10 +13,10 @@ export function KeyForm({ onSession }: { readonly onSession: (session: Session) 
   };
   return (
     <details class="sign-in-key">
-      <summary>Use an API key</summary>
+      <summary>{texts.session.useKey}</summary>
       <form onSubmit={submit}>
         <label>
-          Account
+          {texts.session.account}
           <input
             required
             value={account}
@@ -25,7 +26,7 @@ export function KeyForm({ onSession }: { readonly onSession: (session: Session) 
           />
         </label>
         <label>
-          API key
+          {texts.session.key}
           <input
             required
             type="password"
@@ -34,9 +35,9 @@ export function KeyForm({ onSession }: { readonly onSession: (session: Session) 
             onInput={(event) => setKey(event.currentTarget.value)}
           />
         </label>
-        <p>The key stays in the memory of this page, and is asked for again after a reload.</p>
+        <p>{texts.session.keyStays}</p>
         <Button type="submit" look="primary">
-          Sign in
+          {texts.session.signIn}
         </Button>
       </form>
     </details>

@@ -1,4 +1,5 @@
 import type { ConnectOptions } from '@parley/client';
+import { texts } from '../texts/texts.ts';
 
 /**
  * The network of the page, which a person may break for a while to see the effects: requests under
@@ -30,7 +31,7 @@ class Network {
 
   break(ms: number): void {
     this.#brokenUntil = Date.now() + ms;
-    this.#breaking.abort(new TypeError(BROKEN));
+    this.#breaking.abort(new TypeError(texts.session.broken));
     clearTimeout(this.#mends);
     this.#mends = setTimeout(() => this.mend(), ms);
     this.#announce();
@@ -64,7 +65,6 @@ class Network {
 /** The network of this page. */
 export const network = new Network();
 
-const BROKEN = 'The network of this page was broken on purpose.';
 /** The close code of a connection that ended without a word. */
 const LOST = 1006;
 
@@ -102,7 +102,7 @@ function socketOver(network: Network) {
     }
 
     readonly #lose = (): void => {
-      this.#end(LOST, BROKEN);
+      this.#end(LOST, texts.session.broken);
       this.#socket?.close();
     };
 

@@ -4,6 +4,7 @@ import { useResource } from '@parley/ui/hooks/resource.ts';
 import { useEvent } from '@parley/ui/hooks/use-event.ts';
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useMemo } from 'preact/hooks';
+import { texts } from '../texts/texts.ts';
 import { forgetPerson } from './connect-as.ts';
 import type { Session } from './session.ts';
 
@@ -64,7 +65,7 @@ export function SessionContext({ client, session, onEnd, children }: SessionCont
   if (value === null) {
     return (
       <p class="session-wait" role="status">
-        {problem === '' ? 'Connecting…' : problem}
+        {problem === '' ? texts.session.connecting : problem}
       </p>
     );
   }

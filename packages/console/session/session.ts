@@ -1,4 +1,5 @@
 import type { ClientError } from '@parley/client';
+import { texts } from '../texts/texts.ts';
 
 /** A person's session. All credentials stay in the memory of the page. */
 export interface Session {
@@ -22,7 +23,7 @@ export interface DemoPerson {
 
 /** A session that has ended on the server: only another sign-in leads on. */
 class SessionOver extends Error {
-  override readonly message = 'The session of this browser has ended.';
+  override readonly message = texts.session.over;
 }
 
 /** Returns whether the connection cannot go on because the session has ended. */
@@ -83,7 +84,7 @@ export async function openDemoSession(key: string): Promise<Session | null> {
       if (!isFresh) current = await demoSession();
       isFresh = false;
       const person = current?.people[key];
-      if (person === undefined) throw new Error('The demo account is gone.');
+      if (person === undefined) throw new Error(texts.session.demoGone);
       return person.token;
     },
     end: async () => {},
@@ -102,7 +103,7 @@ const ASK_AGAIN_MS = 60_000;
 /** Returns null for a browser without a session. Rejects if the server does not say. */
 async function tradeCookie(): Promise<CookieTrade | null> {
   const answer = await fetch('/v1/auth/session', { method: 'POST' });
-  if (answer.status >= 500 || answer.status === 429) throw new Error(`The server answered ${answer.status}.`);
+  if (answer.status >= 500 || answer.status === 429) throw new Error(texts.session.answered(answer.status));
   return answer.status === 200 ? answer.json() : null;
 }
 

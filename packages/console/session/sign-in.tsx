@@ -1,5 +1,6 @@
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { useResource } from '@parley/ui/hooks/resource.ts';
+import { texts } from '../texts/texts.ts';
 import { KeyForm } from './key-form.tsx';
 import { cookieSession, type DemoPerson, demoPeople, openDemoSession, type Session } from './session.ts';
 
@@ -29,19 +30,19 @@ export function SignIn({ onSession, onDemo }: SignInProps) {
   if (offered === null) return <p class="session-wait">{problem}</p>;
   return (
     <main class="sign-in">
-      <h1>Sign in to Parley</h1>
+      <h1>{texts.session.signInTo}</h1>
       {offered.providers.length > 0 && (
-        <section aria-label="Identity providers">
+        <section aria-label={texts.session.providers}>
           {offered.providers.map(({ id, name }) => (
             <a key={id} class="button button-primary" href={beginAt(id)}>
-              Sign in with {name}
+              {texts.session.signInWith(name)}
             </a>
           ))}
         </section>
       )}
       {offered.people.length > 0 && (
         <section aria-labelledby="sign-in-demo">
-          <h2 id="sign-in-demo">The demo account</h2>
+          <h2 id="sign-in-demo">{texts.session.demo}</h2>
           {offered.people.map((person) => (
             <button key={person.key} type="button" class="sign-in-person" onClick={() => enter(person)}>
               <Avatar name={person.name} />
@@ -52,10 +53,10 @@ export function SignIn({ onSession, onDemo }: SignInProps) {
             </button>
           ))}
           <a class="sign-in-person" href="/demo/shop" target="_blank" rel="noopener">
-            <Avatar name="Carl Customer" />
+            <Avatar name={DEMO_CUSTOMER} />
             <span>
-              Carl Customer
-              <small>Customer, in a sample shop</small>
+              {DEMO_CUSTOMER}
+              <small>{texts.session.demoCustomer}</small>
             </span>
           </a>
         </section>
@@ -64,6 +65,9 @@ export function SignIn({ onSession, onDemo }: SignInProps) {
     </main>
   );
 }
+
+/** The person of the sample shop, by the name that the demo account has. */
+const DEMO_CUSTOMER = 'Carl Customer';
 
 interface Offered {
   readonly providers: readonly Provider[];

@@ -4,6 +4,7 @@ import { Unplug } from 'lucide';
 import { useSyncExternalStore } from 'preact/compat';
 import { network } from '../session/network.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { connectionNote } from './connection-note.ts';
 
 /** Says whether the page is live, and breaks its network for a while, to show what happens then. */
@@ -26,18 +27,14 @@ export function Banner() {
       </p>
       {isSignInDue ? (
         <Button look="primary" onClick={signInAgain}>
-          Sign in
+          {texts.shell.signIn}
         </Button>
       ) : isBroken ? (
         <Button class="banner-mend" onClick={() => network.mend()}>
-          Mend it
+          {texts.shell.mend}
         </Button>
       ) : (
-        <IconButton
-          icon={Unplug}
-          label="Break the network for 30 seconds"
-          onClick={() => network.break(BROKEN_MS)}
-        />
+        <IconButton icon={Unplug} label={texts.shell.breakNetwork} onClick={() => network.break(BROKEN_MS)} />
       )}
     </div>
   );

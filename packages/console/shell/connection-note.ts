@@ -1,5 +1,6 @@
-import type { ClientErrorReason, ConnectionSnapshot } from '@parley/client';
+import type { ConnectionSnapshot } from '@parley/client';
 import { isSessionOver } from '../session/session.ts';
+import { texts } from '../texts/texts.ts';
 
 /** The state of the connection to the server, as a person reads it. */
 export interface ConnectionNote {
@@ -26,51 +27,36 @@ export function connectionNote({
   hasNetwork,
   isBroken,
 }: ConnectionFacts): ConnectionNote {
-  const waiting =
-    unsent === 0 ? '' : `${unsent} ${unsent === 1 ? 'message waits' : 'messages wait'} to be sent.`;
-  if (isBroken) return offline('You have broken the network of this page.', waiting);
+  const words = texts.shell;
+  const waiting = unsent === 0 ? '' : words.waiting(unsent);
+  if (isBroken) return offline(words.broken, waiting);
   if (isSessionOver(error)) {
-    const detail = joined('Sign in to go on.', waiting);
-    return { look: 'offline', isSignInDue: true, title: 'Your session has ended', detail };
+    const detail = joined(words.signInToGoOn, waiting);
+    return { look: 'offline', isSignInDue: true, title: words.sessionEnded, detail };
   }
-  if (!hasNetwork) return offline('This device has no network.', waiting);
+  if (!hasNetwork) return offline(words.noNetwork, waiting);
   switch (state) {
     case 'live': {
       const isSlow = unsent > 0 && error !== null;
       return isSlow
-        ? { look: 'wait', title: 'Sending is delayed', detail: joined(REASONS[error.reason], waiting) }
-        : { look: 'live', title: 'Live', detail: '' };
+        ? { look: 'wait', title: words.delayed, detail: joined(words.reasons[error.reason], waiting) }
+        : { look: 'live', title: words.live, detail: '' };
     }
     case 'catching_up':
-      return { look: 'wait', title: 'Catching up…', detail: waiting };
+      return { look: 'wait', title: words.catchingUp, detail: waiting };
     case 'connecting':
       return error === null
-        ? { look: 'wait', title: 'Connecting…', detail: waiting }
-        : offline(REASONS[error.reason], waiting);
+        ? { look: 'wait', title: words.connecting, detail: waiting }
+        : offline(words.reasons[error.reason], waiting);
     case 'offline':
-      return offline(error === null ? '' : REASONS[error.reason], waiting);
+      return offline(error === null ? '' : words.reasons[error.reason], waiting);
   }
 }
 
 function offline(why: string, waiting: string): ConnectionNote {
-  return { look: 'offline', title: 'Offline', detail: joined(why, waiting) };
+  return { look: 'offline', title: texts.shell.offline, detail: joined(why, waiting) };
 }
 
 function joined(...sentences: readonly string[]): string {
   return sentences.filter(Boolean).join(' ');
 }
-
-const REASONS: Readonly<Record<ClientErrorReason, string>> = {
-  network: 'The server cannot be reached.',
-  server_busy: 'The server is overloaded.',
-  server_error: 'The server has failed.',
-  url_source: 'The server cannot be reached.',
-  url_rejected: 'The browser does not allow the connection.',
-  token_source: 'The session cannot be continued.',
-  credential_rejected: 'The session has ended. Sign in again.',
-  account_rejected: 'The account cannot be used.',
-  version_rejected: 'The server is of another version. Reload the page.',
-  forbidden: 'You may not connect.',
-  protocol: 'Page and server do not understand each other. Reload the page.',
-  store: 'What waits may not survive a reload.',
-};

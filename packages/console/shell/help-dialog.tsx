@@ -1,11 +1,15 @@
 import { Dialog } from '@parley/ui/overlays/dialog.tsx';
+import { texts } from '../texts/texts.ts';
 import { SHORTCUTS } from './shortcuts.ts';
 
 /** Lists the keys of the console. */
 export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
-  const mod = /Mac|iP(hone|ad)/.test(navigator.platform) ? '⌘' : 'Ctrl';
+  const names: Readonly<Record<string, string>> = {
+    ...texts.shell.keyNames,
+    Mod: /Mac|iP(hone|ad)/.test(navigator.platform) ? '⌘' : texts.shell.keyNames.Ctrl,
+  };
   return (
-    <Dialog title="Keyboard shortcuts" class="help-dialog" onClose={onClose}>
+    <Dialog title={texts.shell.keyboard} class="help-dialog" onClose={onClose}>
       {SHORTCUTS.map(({ title, shortcuts }) => (
         <section key={title} aria-label={title}>
           <h3 class="help-dialog-title">{title}</h3>
@@ -14,7 +18,7 @@ export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
               <div key={does} class="help-dialog-row">
                 <dt>
                   {keys.map((key) => (
-                    <kbd key={key}>{key === 'Mod' ? mod : key}</kbd>
+                    <kbd key={key}>{names[key] ?? key}</kbd>
                   ))}
                 </dt>
                 <dd>{does}</dd>

@@ -7,6 +7,7 @@ import { useListFilters } from '../inbox/list-filters.ts';
 import { Link } from '../nav/link.tsx';
 import { go } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 
 export interface HomePageProps {
   /** Whether to go on to the newest conversation. */
@@ -28,26 +29,19 @@ export function HomePage({ opensNewest, onFind, onNew, onHelp }: HomePageProps) 
   }, [opensNewest, newest]);
   return (
     <section class="home-page" aria-labelledby="home-title">
-      <h1 id="home-title">{isNew ? 'Welcome' : 'Inbox'}</h1>
-      {isNew ? (
-        <p>
-          You are in no conversation yet. Begin one with a colleague or a group, or wait until you are added
-          to one: it then appears in the list.
-        </p>
-      ) : (
-        summary !== null && <Numbers summary={summary} />
-      )}
+      <h1 id="home-title">{isNew ? texts.shell.welcome : texts.shell.inbox}</h1>
+      {isNew ? <p>{texts.shell.noConversation}</p> : summary !== null && <Numbers summary={summary} />}
       <div class="home-page-acts">
         {can('messaging:create') && (
           <Button {...(isNew && { look: 'primary' as const })} icon={SquarePen} onClick={onNew}>
-            Begin a conversation
+            {texts.shell.begin}
           </Button>
         )}
         <Button icon={Search} onClick={onFind}>
-          {isNew ? 'Find people' : 'Find a conversation or a person'}
+          {isNew ? texts.shell.findPeople : texts.shell.findAny}
         </Button>
         <Button look="plain" onClick={onHelp}>
-          Keyboard shortcuts <kbd>?</kbd>
+          {texts.shell.keyboard} <kbd>?</kbd>
         </Button>
       </div>
     </section>
@@ -57,28 +51,28 @@ export function HomePage({ opensNewest, onFind, onNew, onHelp }: HomePageProps) 
 function Numbers({ summary }: { readonly summary: InboxSummary }) {
   const [, choose] = useListFilters();
   const { unread, mine, work } = summary;
-  if (unread + mine + (work?.count ?? 0) === 0) return <p>Everything is read, and nothing waits for you.</p>;
+  if (unread + mine + (work?.count ?? 0) === 0) return <p>{texts.shell.nothingWaits}</p>;
   return (
     <ul class="home-page-numbers">
       {unread > 0 && (
         <li>
           <button type="button" onClick={() => choose({ filter: ['unread'] })}>
-            <b>{unread}</b> unread
+            {texts.shell.unread(<b>{unread}</b>)}
           </button>
         </li>
       )}
       {work !== undefined && work.count > 0 && (
         <li>
           <Link to={{ main: { at: 'work' } }}>
-            <b>{work.count}</b> waiting for you
-            {work.unassigned > 0 && `, ${work.unassigned} of them without an owner`}
+            {texts.shell.waitsForYou(work.count, <b>{work.count}</b>)}
+            {work.unassigned > 0 && texts.shell.withoutOwner(work.unassigned)}
           </Link>
         </li>
       )}
       {mine > 0 && (
         <li>
           <button type="button" onClick={() => choose({ filter: ['mine'] })}>
-            <b>{mine}</b> open {mine === 1 ? 'case' : 'cases'} of yours
+            {texts.shell.openCases(mine, <b>{mine}</b>)}
           </button>
         </li>
       )}

@@ -1,6 +1,7 @@
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useResource } from '@parley/ui/hooks/resource.ts';
 import type { ComponentType } from 'preact';
+import { texts } from '../texts/texts.ts';
 
 export interface LoadedProps<P extends object> {
   /** Imports the component. The function must be the same at each call. */
@@ -15,10 +16,10 @@ export function Loaded<P extends object>({ load, of }: LoadedProps<P>) {
   if (problem !== '') {
     return (
       <div class="shell-empty" role="alert">
-        <p>This part of the console cannot be loaded.</p>
-        <Button onClick={() => location.reload()}>Reload the page</Button>
+        <p>{texts.shell.notLoaded}</p>
+        <Button onClick={() => location.reload()}>{texts.shell.reload}</Button>
       </div>
     );
   }
-  return Component === null ? <p class="shell-empty">Loading…</p> : <Component {...of} />;
+  return Component === null ? <p class="shell-empty">{texts.shell.loading}</p> : <Component {...of} />;
 }

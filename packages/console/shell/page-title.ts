@@ -4,6 +4,7 @@ import { nameOf } from '../names/conversation-name.ts';
 import { usePageName } from '../nav/page-name.ts';
 import { PARTS } from '../nav/parts.ts';
 import type { Main } from '../nav/place.ts';
+import { texts } from '../texts/texts.ts';
 
 /** Names the page after its place, with how many conversations are unread, also on its icon. */
 export function usePageTitle(main: Main, myId: string): void {
@@ -26,8 +27,8 @@ function titleOf(name: string, unread: number): string {
 }
 
 function placeName(main: Main): string {
-  if (main.at === 'conversation') return 'Conversation';
-  return PARTS.find(({ to }) => to.at === main.at)?.label ?? 'Inbox';
+  if (main.at === 'conversation') return texts.shell.conversation;
+  return PARTS.find(({ to }) => to.at === main.at)?.label ?? texts.shell.inbox;
 }
 
 let drawn: Promise<string> | undefined;

@@ -9,22 +9,25 @@ import { useState } from 'preact/hooks';
 import { NotificationSettings } from '../notifications/settings/notification-settings.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
 import { forgetDemo } from '../session/sign-in.tsx';
-import { setTheme, THEMES, type Theme, useTheme } from './theme.ts';
+import { changeLanguage, keptLanguage, LANGUAGES, type Language } from '../texts/languages.ts';
+import { texts } from '../texts/texts.ts';
+import { setTheme, type Theme, useTheme } from './theme.ts';
 
 /** The settings of the person alone. */
 export function SettingsPage() {
   const { me, signOut } = useSignedIn();
   return (
     <section class="settings-page" aria-labelledby="settings-title">
-      <h1 id="settings-title">Your settings</h1>
+      <h1 id="settings-title">{texts.shell.settings}</h1>
       {me.user !== null && <Profile />}
       <Looks />
+      <LanguageChoice />
       <ConnectionFacts />
       <NotificationSettings />
       <div class="settings-part">
-        <h2>Session</h2>
+        <h2>{texts.shell.session}</h2>
         <p>
-          Signed in as {me.actor.name} ({me.role?.name ?? 'no role'}) at {me.account.name}.
+          {texts.shell.signedInAs(me.actor.name ?? '', me.role?.name ?? texts.shell.noRole, me.account.name)}
         </p>
         <Button
           icon={LogOut}
@@ -33,7 +36,7 @@ export function SettingsPage() {
             void signOut();
           }}
         >
-          Sign out
+          {texts.shell.signOut}
         </Button>
       </div>
     </section>
@@ -48,7 +51,7 @@ function Profile() {
     run(async () => {
       await client.updateMe(fields);
       await reload();
-      notify('Your profile was saved.');
+      notify(texts.shell.profileSaved);
     });
   const trimmed = name.trim();
   return (
@@ -60,11 +63,11 @@ function Profile() {
         void change({ name: trimmed });
       }}
     >
-      <h2 id="settings-profile">Profile</h2>
+      <h2 id="settings-profile">{texts.shell.profile}</h2>
       <div class="settings-picture">
         <Avatar name={me.actor.name ?? ''} url={me.actor.avatar_url} size={64} />
         <label class="button settings-file">
-          Change the picture
+          {texts.shell.changePicture}
           <input
             type="file"
             class="hidden-visually"
@@ -79,12 +82,12 @@ function Profile() {
         </label>
         {me.actor.avatar_url !== null && (
           <Button disabled={isBusy} onClick={() => void change({ avatar: null })}>
-            Remove it
+            {texts.shell.removePicture}
           </Button>
         )}
       </div>
       <label class="settings-field">
-        Name
+        {texts.shell.name}
         <input
           required
           maxLength={200}
@@ -98,7 +101,7 @@ function Profile() {
         look="primary"
         disabled={isBusy || trimmed === '' || trimmed === (me.actor.name ?? '')}
       >
-        Save
+        {texts.shell.save}
       </Button>
       <Problem text={problem} />
     </form>
@@ -109,8 +112,8 @@ function Looks() {
   const theme = useTheme();
   return (
     <fieldset class="settings-part settings-looks">
-      <legend>Looks</legend>
-      {(Object.entries(THEMES) as [Theme, string][]).map(([value, label]) => (
+      <legend>{texts.shell.looks}</legend>
+      {(Object.entries(texts.shell.themes) as [Theme, string][]).map(([value, label]) => (
         <label key={value} class="settings-look">
           <input type="radio" name="theme" checked={value === theme} onChange={() => setTheme(value)} />
           {label}
@@ -120,18 +123,41 @@ function Looks() {
   );
 }
 
-function ConnectionFacts() {
-  const { state, transport } = useConnection();
+function LanguageChoice() {
+  const kept = keptLanguage() ?? '';
   return (
     <div class="settings-part">
-      <h2>Connection</h2>
-      <p>
-        {state === 'live' ? `Live, over ${TRANSPORTS[transport ?? 'websocket']}.` : 'Not live at the moment.'}{' '}
-        The plug below the list of conversations breaks the network of this page for a while, to show what
-        happens then.
-      </p>
+      <label class="settings-field">
+        {texts.shell.language}
+        <select
+          value={kept}
+          onChange={({ currentTarget: { value } }) =>
+            changeLanguage(value === '' ? null : (value as Language))
+          }
+        >
+          <option value="">{texts.shell.languageOfBrowser}</option>
+          {Object.entries(LANGUAGES).map(([language, name]) => (
+            <option key={language} value={language} lang={language}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
     </div>
   );
 }
 
-const TRANSPORTS = { websocket: 'a WebSocket', stream: 'a stream', poll: 'polls' } as const;
+function ConnectionFacts() {
+  const { state, transport } = useConnection();
+  return (
+    <div class="settings-part">
+      <h2>{texts.shell.connection}</h2>
+      <p>
+        {state === 'live'
+          ? texts.shell.liveOver(texts.shell.transports[transport ?? 'websocket'])
+          : texts.shell.notLive}{' '}
+        {texts.shell.plug}
+      </p>
+    </div>
+  );
+}

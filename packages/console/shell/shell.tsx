@@ -12,6 +12,7 @@ import { NotificationsPage } from '../notifications/notifications-page.tsx';
 import { Palette } from '../search/palette.tsx';
 import { SearchPage } from '../search/search-page.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
+import { loadAdministrationTexts, texts } from '../texts/texts.ts';
 import { Conversation } from '../timeline/conversation.tsx';
 import { WorkPage } from '../work/work-page.tsx';
 import { Banner } from './banner.tsx';
@@ -60,11 +61,11 @@ export function Shell() {
   return (
     <div class="shell" data-main={main.at} data-pane={hasPane} data-focus=".shell-main">
       <a class="shell-skip" href="#main">
-        Skip to the content
+        {texts.shell.skipToContent}
       </a>
       {main.at === 'conversation' && (
         <button type="button" class="shell-skip" onClick={focusField}>
-          Skip to the field
+          {texts.shell.skipToField}
         </button>
       )}
       <SideBar
@@ -76,7 +77,7 @@ export function Shell() {
       <main class="shell-main" id="main" tabIndex={-1} data-focus="">
         <Link to={{ main: { at: 'home' } }} class="shell-back">
           <Icon of={ArrowLeft} size={16} />
-          Inbox
+          {texts.shell.inbox}
         </Link>
         {main.at === 'home' ? (
           <HomePage
@@ -140,8 +141,16 @@ function MainPart({ main }: { readonly main: Exclude<Main, { readonly at: 'home'
 }
 
 const NOTHING = {};
-const findSections = async (words: string) => (await import('../sections.tsx')).findSections(words);
+const findSections = async (words: string) => (await sections()).findSections(words);
 const findNothing = async () => [];
 
-const administration = async () => (await import('../sections.tsx')).AdministrationPage;
-const installation = async () => (await import('../installation/installation.tsx')).Installation;
+const administration = async () => (await sections()).AdministrationPage;
+const installation = async () => {
+  await loadAdministrationTexts();
+  return (await import('../installation/installation.tsx')).Installation;
+};
+
+async function sections() {
+  await loadAdministrationTexts();
+  return import('../sections.tsx');
+}

@@ -1,6 +1,7 @@
 import { useKeys } from '@parley/ui/hooks/use-keys.ts';
 import { isForText } from '@parley/ui/typing/for-text.ts';
 import { type KeyPress, pressedKey } from '@parley/ui/typing/pressed-key.ts';
+import { texts } from '../texts/texts.ts';
 
 interface Shortcut {
   /** Keys that are pressed together; `Mod` is Ctrl, or ⌘ on a Mac. */
@@ -18,57 +19,57 @@ export interface ShortcutGroup {
  */
 export const SHORTCUTS: readonly ShortcutGroup[] = [
   {
-    title: 'Everywhere',
+    title: texts.shell.keys.everywhere,
     shortcuts: [
-      { keys: ['Mod', 'K'], does: 'Find a conversation, a person or a place' },
-      { keys: ['J'], does: 'Open the next conversation, as Alt ↓ does also in a text' },
-      { keys: ['K'], does: 'Open the previous conversation, as Alt ↑ does also in a text' },
-      { keys: ['F6'], does: 'Go to the next part of the page, with Shift to the previous one' },
-      { keys: ['N'], does: 'Write a note in an open case, else begin a conversation' },
-      { keys: ['Z'], does: 'Undo what the notice says, while it is shown' },
-      { keys: ['/'], does: 'Search messages' },
-      { keys: ['?'], does: 'Show this list' },
+      { keys: ['Mod', 'K'], does: texts.shell.keys.find },
+      { keys: ['J'], does: texts.shell.keys.next },
+      { keys: ['K'], does: texts.shell.keys.previous },
+      { keys: ['F6'], does: texts.shell.keys.nextPart },
+      { keys: ['N'], does: texts.shell.keys.note },
+      { keys: ['Z'], does: texts.shell.keys.undo },
+      { keys: ['/'], does: texts.shell.keys.search },
+      { keys: ['?'], does: texts.shell.keys.help },
     ],
   },
   {
-    title: 'In an open conversation',
+    title: texts.shell.keys.inConversation,
     shortcuts: [
-      { keys: ['R'], does: 'Write a message; in a case to the customer' },
-      { keys: ['E'], does: 'Resolve or reopen a case, archive any other conversation' },
-      { keys: ['S'], does: 'Snooze, or end the snooze' },
-      { keys: ['A'], does: 'Assign a case' },
+      { keys: ['R'], does: texts.shell.keys.reply },
+      { keys: ['E'], does: texts.shell.keys.done },
+      { keys: ['S'], does: texts.shell.keys.snooze },
+      { keys: ['A'], does: texts.shell.keys.assign },
     ],
   },
   {
-    title: 'In the list of conversations',
+    title: texts.shell.keys.inList,
     shortcuts: [
-      { keys: ['J'], does: 'Go down, as ↓ does' },
-      { keys: ['K'], does: 'Go up, as ↑ does' },
-      { keys: ['Enter'], does: 'Open the conversation' },
-      { keys: ['U'], does: 'Mark as read or unread' },
-      { keys: ['S'], does: 'Snooze' },
-      { keys: ['M'], does: 'Mute or unmute' },
-      { keys: ['E'], does: 'Resolve or reopen a case, archive or unarchive another' },
-      { keys: ['A'], does: 'Assign a case' },
-      { keys: ['X'], does: 'Select the conversation; with Shift all since the last one' },
-      { keys: ['Shift', 'F10'], does: 'Show all actions' },
+      { keys: ['J'], does: texts.shell.keys.down },
+      { keys: ['K'], does: texts.shell.keys.up },
+      { keys: ['Enter'], does: texts.shell.keys.open },
+      { keys: ['U'], does: texts.shell.keys.markRead },
+      { keys: ['S'], does: texts.shell.keys.snoozeRow },
+      { keys: ['M'], does: texts.shell.keys.mute },
+      { keys: ['E'], does: texts.shell.keys.doneRow },
+      { keys: ['A'], does: texts.shell.keys.assign },
+      { keys: ['X'], does: texts.shell.keys.select },
+      { keys: ['Shift', 'F10'], does: texts.shell.keys.allActions },
     ],
   },
   {
-    title: 'On a message',
+    title: texts.shell.keys.onMessage,
     shortcuts: [
-      { keys: ['↑'], does: 'Go to the message above' },
-      { keys: ['↓'], does: 'Go to the message below' },
-      { keys: ['+'], does: 'React' },
-      { keys: ['→'], does: 'Go through the links and buttons in it, with ← back' },
-      { keys: ['T'], does: 'Reply in the thread' },
-      { keys: ['W'], does: 'Edit' },
-      { keys: ['P'], does: 'Pin or unpin' },
-      { keys: ['F'], does: 'Forward' },
-      { keys: ['C'], does: 'Copy the link' },
-      { keys: ['U'], does: 'Mark unread from here' },
-      { keys: ['Delete'], does: 'Delete' },
-      { keys: ['M'], does: 'Show all actions' },
+      { keys: ['↑'], does: texts.shell.keys.above },
+      { keys: ['↓'], does: texts.shell.keys.below },
+      { keys: ['+'], does: texts.shell.keys.react },
+      { keys: ['→'], does: texts.shell.keys.through },
+      { keys: ['T'], does: texts.shell.keys.thread },
+      { keys: ['W'], does: texts.shell.keys.edit },
+      { keys: ['P'], does: texts.shell.keys.pin },
+      { keys: ['F'], does: texts.shell.keys.forward },
+      { keys: ['C'], does: texts.shell.keys.copy },
+      { keys: ['U'], does: texts.shell.keys.markUnread },
+      { keys: ['Delete'], does: texts.shell.keys.delete },
+      { keys: ['M'], does: texts.shell.keys.allActions },
     ],
   },
 ];

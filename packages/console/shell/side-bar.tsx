@@ -9,6 +9,7 @@ import { PARTS, type Part } from '../nav/parts.ts';
 import { type Main, usePlace } from '../nav/place.ts';
 import { Bell } from '../notifications/bell.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { WorkCount } from '../work/work-count.tsx';
 
 export interface SideBarProps {
@@ -24,20 +25,22 @@ export function SideBar({ onFind, onNew, onHelp }: SideBarProps) {
   return (
     <div class="side-bar" id="side-bar">
       <header class="side-bar-head">
-        <Link to={{ main: { at: 'settings' } }} class="side-bar-person" title="Your settings">
+        <Link to={{ main: { at: 'settings' } }} class="side-bar-person" title={texts.shell.settings}>
           <Avatar name={me.actor.name ?? ''} url={me.actor.avatar_url} size={28} presence="online" />
           <span class="one-line">{me.actor.name}</span>
         </Link>
         <Bell />
-        <IconButton icon={Keyboard} label="Keyboard shortcuts" onClick={onHelp} />
-        {can('messaging:create') && <IconButton icon={SquarePen} label="New conversation" onClick={onNew} />}
+        <IconButton icon={Keyboard} label={texts.shell.keyboard} onClick={onHelp} />
+        {can('messaging:create') && (
+          <IconButton icon={SquarePen} label={texts.shell.newConversation} onClick={onNew} />
+        )}
       </header>
       <button type="button" class="side-bar-find" aria-keyshortcuts="Control+K" onClick={onFind}>
         <Icon of={Search} size={15} />
-        Find
-        <kbd>Ctrl K</kbd>
+        {texts.shell.find}
+        <kbd>{texts.shell.keyNames.Ctrl} K</kbd>
       </button>
-      <nav class="side-bar-parts" aria-label="Console">
+      <nav class="side-bar-parts" aria-label={texts.shell.console}>
         {PARTS.filter(({ to, isOffered }) => !ELSEWHERE.has(to.at) && isOffered(signedIn)).map((part) => (
           <PartLink key={part.label} part={part} />
         ))}

@@ -4,6 +4,7 @@ import { X } from 'lucide';
 import { useEffect, useRef } from 'preact/hooks';
 import { type Pane, showPane } from '../nav/place.ts';
 import { RunPane } from '../runs/run-pane.tsx';
+import { texts } from '../texts/texts.ts';
 import { ThreadPane } from '../timeline/thread-pane.tsx';
 import { Loaded } from './loaded.tsx';
 
@@ -33,7 +34,7 @@ export function SidePane({ conversationId, pane, isAsked }: SidePaneProps) {
     },
     [],
   );
-  const title = TITLES[pane.shows];
+  const title = texts.shell.panes[pane.shows];
   return (
     <aside
       ref={aside}
@@ -50,14 +51,12 @@ export function SidePane({ conversationId, pane, isAsked }: SidePaneProps) {
     >
       <header class="side-pane-head">
         <h2>{title}</h2>
-        <IconButton icon={X} label="Close the pane" onClick={() => showPane(null)} />
+        <IconButton icon={X} label={texts.shell.closePane} onClick={() => showPane(null)} />
       </header>
       <PanePart key={'id' in pane ? pane.id : conversationId} conversationId={conversationId} pane={pane} />
     </aside>
   );
 }
-
-const TITLES = { details: 'Details', thread: 'Thread', run: 'Run' } as const;
 
 function PanePart({ conversationId, pane }: Omit<SidePaneProps, 'isAsked'>) {
   switch (pane.shows) {

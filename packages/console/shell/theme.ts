@@ -1,8 +1,7 @@
 import { useSyncExternalStore } from 'preact/compat';
 
 /** The looks of the console; `system` follows the device. */
-export const THEMES = { system: 'As the device', light: 'Light', dark: 'Dark' } as const;
-export type Theme = keyof typeof THEMES;
+export type Theme = 'system' | 'light' | 'dark';
 
 const KEY = 'parley-theme';
 const listeners = new Set<() => void>();

@@ -1,5 +1,6 @@
 /** What the composer decides without a browser. */
 
+import './english.ts';
 import { pastedFiles } from '@parley/ui/files/pasted.ts';
 import { fieldTime } from '@parley/ui/text/field-time.ts';
 import t from 'tap';

@@ -2,6 +2,7 @@
  * The words of the administration: each field of its forms has its own, none are those of the API.
  */
 
+import './english.ts';
 import type { Shape } from '@parley/ui/form/shape.ts';
 import { shapeOf } from '@parley/ui/form/shape.ts';
 import t from 'tap';

@@ -1,5 +1,6 @@
 /** What the list of conversations shows of each, and what can be done with it. */
 
+import './english.ts';
 import type { Client } from '@parley/client';
 import { plainLine } from '@parley/markdown/plain-line.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';

@@ -1,5 +1,6 @@
 /** How the page of operators puts answers together. */
 
+import './english.ts';
 import type { InstallationNode, NodeFigures } from '@parley/protocol/resources/installation.ts';
 import t from 'tap';
 import { secondsToAsk, withAnswer } from '../installation/history.ts';

@@ -1,5 +1,6 @@
 /** What the panes of the console work out without a page. */
 
+import './english.ts';
 import type { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { Email } from '@parley/protocol/resources/email.ts';

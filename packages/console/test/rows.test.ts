@@ -1,5 +1,6 @@
 /** How messages become the lines of a timeline. */
 
+import './english.ts';
 import type { SentMessage } from '@parley/client';
 import t from 'tap';
 import { piecesOf } from '../message/message-text.ts';

@@ -1,5 +1,6 @@
 /** What forms and pages make of the contract, and of what was typed. */
 
+import './english.ts';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { changesOf, type Draft, draftOf, newBody } from '@parley/ui/form/draft.ts';

@@ -1,5 +1,6 @@
 /** Places, keys, and what the console says of its connection, its searches and its title. */
 
+import './english.ts';
 import t from 'tap';
 import { keyPress } from '../../../test/support/key-press.ts';
 import { pathOf, placeOf } from '../nav/place.ts';

@@ -3,6 +3,7 @@ import { previewOf } from '@parley/markdown/message-text.ts';
 import { useEvent } from '@parley/ui/hooks/use-event.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { authorIdOf } from '../message/message-look.ts';
+import { texts } from '../texts/texts.ts';
 
 export interface AnnouncementsProps {
   readonly messages: readonly TimelineMessage[];
@@ -26,7 +27,7 @@ export function Announcements({ messages, isReady, ownId }: AnnouncementsProps) 
     after.current = Math.max(after.current ?? 0, lastSequence(messages));
     if (fresh.length === 0) return false;
     const [one] = fresh;
-    setSaid(fresh.length === 1 ? lineOf(one!) : `${fresh.length} new messages`);
+    setSaid(fresh.length === 1 ? lineOf(one!) : texts.timeline.newMessages(fresh.length));
     return true;
   });
   useEffect(() => {
@@ -76,7 +77,8 @@ function lastSequence(messages: readonly TimelineMessage[]): number {
 function lineOf(message: TimelineMessage): string {
   const { sender, attachments } = message;
   const text = previewOf(message);
-  return `${sender?.name ?? 'Service'}: ${text !== '' ? text : attachments?.length ? 'a file' : 'a message'}`;
+  const { service, aFile, aMessage } = texts.timeline;
+  return `${sender?.name ?? service}: ${text !== '' ? text : attachments?.length ? aFile : aMessage}`;
 }
 
 const PAUSE_MS = 1_000;

@@ -7,6 +7,7 @@ import { LANES } from '../inbox/inbox-view.ts';
 import type { RowAction } from '../inbox/row-actions.ts';
 import { LANES_BY_HAND, moveCase } from '../inbox/undoable.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 
 export interface CaseControlsProps {
   readonly conversation: Conversation;
@@ -19,13 +20,13 @@ export function CaseControls({ conversation, actionOf }: CaseControlsProps) {
   const { client } = useSignedIn();
   const { workflow_status: lane, assignee, assignee_id: assigneeId } = conversation;
   const [take, assign] = [actionOf('take'), actionOf('assign')];
-  const owner = assigneeId ? (assignee?.name ?? '…') : 'Nobody';
+  const owner = assigneeId ? (assignee?.name ?? '…') : texts.timeline.nobody;
   if (lane === null) return null;
   if (assign === undefined) {
     return (
       <>
         <span class="message-tag">{LANES[lane]}</span>
-        <span class="message-tag">{assigneeId ? owner : 'Unassigned'}</span>
+        <span class="message-tag">{assigneeId ? owner : texts.timeline.unassigned}</span>
       </>
     );
   }
@@ -33,7 +34,7 @@ export function CaseControls({ conversation, actionOf }: CaseControlsProps) {
     <>
       <MenuButton
         icon={CircleDot}
-        label={`Lane: ${LANES[lane]}`}
+        label={texts.timeline.lane(LANES[lane])}
         class="case-control"
         items={LANES_BY_HAND.map((one) => ({
           label: LANES[one],
@@ -50,14 +51,14 @@ export function CaseControls({ conversation, actionOf }: CaseControlsProps) {
         look="plain"
         class="case-control"
         icon={UserRound}
-        aria-label={`Assigned to: ${owner}`}
+        aria-label={texts.timeline.assignedTo(owner)}
         aria-keyshortcuts="A"
-        title="Assign… (A)"
+        title={texts.timeline.assign}
         onClick={assign.act}
       >
         <span class="one-line">{owner}</span>
       </Button>
-      {take && <IconButton icon={UserRoundCheck} label="Assign to me" onClick={take.act} />}
+      {take && <IconButton icon={UserRoundCheck} label={texts.timeline.assignToMe} onClick={take.act} />}
     </>
   );
 }

@@ -10,6 +10,7 @@ import { useActions } from '../inbox/use-actions.tsx';
 import { nameOf } from '../names/conversation-name.ts';
 import { showPane } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { CaseControls } from './case-controls.tsx';
 
 /** The head of a conversation: its facts, what is done with it, and the buttons of its panes. */
@@ -32,31 +33,21 @@ export function ConversationHead({ conversationId }: { readonly conversationId: 
         />
       )}
       <div class="conversation-title">
-        <h1 title={isShown ? `${name} (customers see this title)` : name}>{name}</h1>
-        {conversation?.legal_hold === 'held' && <span class="message-tag">Legal hold</span>}
+        <h1 title={isShown ? texts.timeline.customersSeeTitle(name) : name}>{name}</h1>
+        {conversation?.legal_hold === 'held' && <span class="message-tag">{texts.timeline.legalHold}</span>}
       </div>
       {conversation !== null && <Acts conversation={conversation} />}
       {pins.length > 0 && (
-        <Button
-          look="plain"
-          icon={Pin}
-          aria-label={pins.length === 1 ? '1 pinned message' : `${pins.length} pinned messages`}
-          onClick={showDetails}
-        >
+        <Button look="plain" icon={Pin} aria-label={texts.timeline.pinned(pins.length)} onClick={showDetails}>
           {pins.length}
         </Button>
       )}
       {conversation?.type === 'group' && (
-        <Button
-          look="plain"
-          icon={Users}
-          aria-label={members === 1 ? '1 member' : `${members} members`}
-          onClick={showDetails}
-        >
+        <Button look="plain" icon={Users} aria-label={texts.timeline.members(members)} onClick={showDetails}>
           {members}
         </Button>
       )}
-      <IconButton icon={Info} label="Details" onClick={showDetails} />
+      <IconButton icon={Info} label={texts.timeline.details} onClick={showDetails} />
     </header>
   );
 }

@@ -2,6 +2,7 @@ import { Composer } from '../composer/composer.tsx';
 import { HoldBanner } from '../holds/hold-banner.tsx';
 import { MessagesOf } from '../message/message-context.tsx';
 import { WaitingRuns } from '../runs/waiting-runs.tsx';
+import { texts } from '../texts/texts.ts';
 import { ConversationHead } from './conversation-head.tsx';
 import { Timeline } from './timeline.tsx';
 import { TypingLine } from './typing-line.tsx';
@@ -15,7 +16,11 @@ export interface ConversationProps {
 /** An open conversation: its head, its timeline, and the composer. */
 export function Conversation({ id, message }: ConversationProps) {
   return (
-    <section class="conversation" aria-label="Conversation" data-focus=".composer .message-field">
+    <section
+      class="conversation"
+      aria-label={texts.timeline.conversation}
+      data-focus=".composer .message-field"
+    >
       <ConversationHead conversationId={id} />
       <HoldBanner conversationId={id} />
       <MessagesOf conversationId={id}>

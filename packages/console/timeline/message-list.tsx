@@ -4,6 +4,7 @@ import { dayOf, fullTimeOf } from '@parley/ui/text/time.ts';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useMessageContext } from '../message/message-context.tsx';
 import { MessageRow } from '../message/message-row.tsx';
+import { texts } from '../texts/texts.ts';
 import { moveFocus } from './move-focus.ts';
 import { useOneTabStop } from './one-tab-stop.ts';
 import { firstUnread, rowsOf, type TimelineRow } from './rows.ts';
@@ -143,11 +144,11 @@ export function MessageList(props: MessageListProps) {
         ref={list}
         role="log"
         aria-live="off"
-        aria-label="Messages"
+        aria-label={texts.timeline.messages}
         onFocusIn={({ target: focused }) => setActive(keyOf(focused, rows))}
         onKeyDown={moveFocus}
       >
-        {source.hasOlder && <p class="timeline-older">{from === 0 ? 'Loading older messages…' : ''}</p>}
+        {source.hasOlder && <p class="timeline-older">{from === 0 ? texts.timeline.loadingOlder : ''}</p>}
         {rows.map((row) => (
           <Line
             key={row.key}
@@ -157,10 +158,10 @@ export function MessageList(props: MessageListProps) {
           />
         ))}
         {source.status === 'ready' && messages.length === 0 && (
-          <p class="timeline-empty">No message yet. Write the first one.</p>
+          <p class="timeline-empty">{texts.timeline.noMessage}</p>
         )}
       </div>
-      {source.status === 'ended' && <p class="timeline-empty">This message cannot be shown.</p>}
+      {source.status === 'ended' && <p class="timeline-empty">{texts.timeline.notShown}</p>}
     </div>
   );
 }
@@ -182,7 +183,7 @@ function Line({ row, ...place }: LineProps) {
     case 'unread':
       return (
         <p class="timeline-unread">
-          <span>New</span>
+          <span>{texts.timeline.new}</span>
         </p>
       );
     case 'message': {

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Composer } from '../composer/composer.tsx';
 import { MessagesOf } from '../message/message-context.tsx';
 import { MessageRow } from '../message/message-row.tsx';
+import { texts } from '../texts/texts.ts';
 
 export interface ThreadPaneProps {
   readonly conversationId: string;
@@ -31,7 +32,7 @@ export function ThreadPane({ conversationId, messageId }: ThreadPaneProps) {
     document.addEventListener('visibilitychange', read);
     return () => document.removeEventListener('visibilitychange', read);
   }, [live, last]);
-  if (status === 'ended') return <p class="side-pane-empty">This thread cannot be read any more.</p>;
+  if (status === 'ended') return <p class="side-pane-empty">{texts.timeline.threadEnded}</p>;
   const count = root?.thread?.reply_count ?? messages.length;
   return (
     <MessagesOf conversationId={conversationId}>
@@ -44,14 +45,14 @@ export function ThreadPane({ conversationId, messageId }: ThreadPaneProps) {
       >
         {root !== null && <MessageRow message={root} isInThread />}
         <p class="thread-pane-count">
-          {status === 'loading' ? 'Loading…' : count === 1 ? '1 reply' : `${count} replies`}
+          {status === 'loading' ? texts.timeline.loading : texts.timeline.replies(count)}
         </p>
         {hasOlder && (
           <Button class="thread-pane-older" onClick={() => live?.loadOlder()}>
-            Show earlier replies
+            {texts.timeline.showEarlier}
           </Button>
         )}
-        <div role="log" aria-live="off" aria-label="Replies">
+        <div role="log" aria-live="off" aria-label={texts.timeline.repliesList}>
           {messages.map((message) => (
             <MessageRow key={message.key} message={message} isInThread />
           ))}

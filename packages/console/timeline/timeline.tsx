@@ -1,11 +1,13 @@
 import type { TimelineMessage } from '@parley/client';
 import { useConversation } from '@parley/client/react';
 import { Button } from '@parley/ui/elements/button.tsx';
+import { countText } from '@parley/ui/text/amounts.ts';
 import { shortTimeOf } from '@parley/ui/text/time.ts';
 import { ArrowDown } from 'lucide';
 import { useEffect, useState } from 'preact/hooks';
 import { useMessageContext } from '../message/message-context.tsx';
 import { go } from '../nav/place.ts';
+import { texts } from '../texts/texts.ts';
 import { Announcements } from './announcements.tsx';
 import { MessageList } from './message-list.tsx';
 import { firstUnread } from './rows.ts';
@@ -36,7 +38,7 @@ export function Timeline({ message }: TimelineProps) {
   useEffect(() => {
     if (isLong) live?.forgetOlder(KEPT).catch(() => {});
   }, [isLong, live]);
-  if (status === 'ended') return <p class="timeline-empty">This conversation cannot be read any more.</p>;
+  if (status === 'ended') return <p class="timeline-empty">{texts.timeline.ended}</p>;
   return (
     <div class="timeline">
       <MessageList
@@ -53,7 +55,7 @@ export function Timeline({ message }: TimelineProps) {
       )}
       {isAtEnd === false && (
         <Button class="timeline-newest" icon={ArrowDown} onClick={toEnd}>
-          {newCount === 0 ? 'Newest' : newCount === 1 ? '1 new message' : `${newCount} new messages`}
+          {newCount === 0 ? texts.timeline.newest : texts.timeline.newMessages(newCount)}
         </Button>
       )}
       <Announcements messages={messages} isReady={status === 'ready'} ownId={ownId} />
@@ -70,13 +72,13 @@ interface UnreadNoteProps {
 
 /** Says above the messages how much is unread, for a reader who begins with the first of it. */
 function UnreadNote({ count, since, onJump }: UnreadNoteProps) {
+  const { unread, unreadSince } = texts.timeline;
+  const shown = countText(count);
   return (
     <p class="timeline-unread-note">
-      <span>
-        {count.toLocaleString('en')} new{since !== null && ` since ${shortTimeOf(since)}`}
-      </span>
+      <span>{since === null ? unread(shown) : unreadSince(shown, shortTimeOf(since))}</span>
       <button type="button" onClick={onJump}>
-        Jump to newest
+        {texts.timeline.jump}
       </button>
     </p>
   );

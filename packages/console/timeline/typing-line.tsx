@@ -1,4 +1,5 @@
 import { useTyping } from '@parley/client/react';
+import { texts } from '../texts/texts.ts';
 
 /** The names of the people who type. Its place is kept, so that nothing moves. */
 export function TypingLine({ conversationId }: { readonly conversationId: string }) {
@@ -13,7 +14,9 @@ export function TypingLine({ conversationId }: { readonly conversationId: string
 }
 
 function sentenceOf(names: readonly string[]): string {
-  if (names.length === 0) return '';
-  if (names.length === 1) return `${names[0]} is typing…`;
-  return names.length === 2 ? `${names[0]} and ${names[1]} are typing…` : 'Several people are typing…';
+  const [one, other] = names;
+  if (one === undefined) return '';
+  const { typing, twoTyping, severalTyping } = texts.timeline;
+  if (other === undefined) return typing(one);
+  return names.length === 2 ? twoTyping(one, other) : severalTyping;
 }

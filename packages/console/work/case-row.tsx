@@ -10,6 +10,7 @@ import { nameOf } from '../names/conversation-name.ts';
 import { useActor } from '../names/use-actor.ts';
 import { Link } from '../nav/link.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 
 /** A case whose customer waits for an answer. */
 export const CaseRow = memo(function CaseRow({ conversation }: { readonly conversation: Conversation }) {
@@ -19,7 +20,7 @@ export const CaseRow = memo(function CaseRow({ conversation }: { readonly conver
   const { name, avatarUrl } = nameOf(conversation, me.actor.id);
   const line = lastMessageOf(conversation, me.actor.id);
   const other = useActor(line?.senderId ?? null);
-  const sender = line?.senderId === me.actor.id ? 'You' : other?.name;
+  const sender = line?.senderId === me.actor.id ? texts.work.you : other?.name;
   const take = () => {
     setTaking(true);
     client.conversations.assign(id, me.actor.id).catch((error: unknown) => {
@@ -38,12 +39,12 @@ export const CaseRow = memo(function CaseRow({ conversation }: { readonly conver
         {waiting && <Waits since={waiting} />}
         <span class="case-row-last">
           {sender && `${sender}: `}
-          {line === null ? 'No messages yet' : line.text}
+          {line === null ? texts.work.noMessages : line.text}
         </span>
       </Link>
       {assignee === null && can('messaging:update') && (
-        <Button disabled={isTaking} aria-label={`Take ${name}`} onClick={take}>
-          Take
+        <Button disabled={isTaking} aria-label={texts.work.takeCase(name)} onClick={take}>
+          {texts.work.take}
         </Button>
       )}
     </li>

@@ -3,6 +3,7 @@ import { nameOf } from '../names/conversation-name.ts';
 import { Link } from '../nav/link.tsx';
 import type { Pane } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 
 export interface ConversationLinkProps {
   readonly id: string;
@@ -13,6 +14,6 @@ export interface ConversationLinkProps {
 export function ConversationLink({ id, pane }: ConversationLinkProps) {
   const { me } = useSignedIn();
   const { conversation } = useConversation(id);
-  const name = conversation === null ? 'Conversation' : nameOf(conversation, me.actor.id).name;
+  const name = conversation === null ? texts.work.conversation : nameOf(conversation, me.actor.id).name;
   return <Link to={{ main: { at: 'conversation', id }, ...(pane !== undefined && { pane }) }}>{name}</Link>;
 }

@@ -1,3 +1,4 @@
+import { texts } from '../texts/texts.ts';
 import { useWorkCounts } from './use-work.ts';
 
 /** The number of things that wait for the person, for the side bar. */
@@ -7,7 +8,7 @@ export function WorkCount() {
   return (
     <span class="work-count">
       <span aria-hidden="true">{count > MOST_SHOWN ? `${MOST_SHOWN}+` : count}</span>
-      <span class="hidden-visually">{count} waiting</span>
+      <span class="hidden-visually">{texts.work.waiting(count)}</span>
     </span>
   );
 }

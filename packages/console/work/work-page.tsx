@@ -5,6 +5,7 @@ import type { ComponentChildren } from 'preact';
 import { DraftCard } from '../drafts/draft-card.tsx';
 import { ApprovalCard } from '../runs/approval-card.tsx';
 import { useWaitingRuns } from '../runs/waiting.ts';
+import { texts } from '../texts/texts.ts';
 import { CaseRow } from './case-row.tsx';
 import { ConversationLink } from './conversation-link.tsx';
 import {
@@ -25,20 +26,20 @@ export function WorkPage() {
   const isNothing = runs.length + drafts.length + free.cases.length + mine.cases.length === 0;
   return (
     <section class="work-page" aria-labelledby="work-title">
-      <h1 id="work-title">Work</h1>
-      {isNothing && <p class="work-page-empty">Nothing waits for you.</p>}
-      <Cases title="Without an owner" count={counts?.unassigned} {...free} />
-      <Part title="Calls to approve" count={runs.length}>
+      <h1 id="work-title">{texts.work.title}</h1>
+      {isNothing && <p class="work-page-empty">{texts.work.nothing}</p>}
+      <Cases title={texts.work.unassigned} count={counts?.unassigned} {...free} />
+      <Part title={texts.work.calls} count={runs.length}>
         {runs.map((id) => (
           <RunToDecide key={id} id={id} />
         ))}
       </Part>
-      <Part title="Replies to approve" count={drafts.length}>
+      <Part title={texts.work.replies} count={drafts.length}>
         {drafts.map((draft) => (
           <DraftToDecide key={draft.id} {...draft} />
         ))}
       </Part>
-      <Cases title="Customers to answer" count={counts?.mine} {...mine} />
+      <Cases title={texts.work.customers} count={counts?.mine} {...mine} />
     </section>
   );
 }
@@ -58,7 +59,9 @@ function Cases({ title, count, cases, more }: CasesProps) {
           <CaseRow key={conversation.id} conversation={conversation} />
         ))}
       </ul>
-      {more !== null && <Button onClick={() => void more().catch(notifyFailure)}>Show more</Button>}
+      {more !== null && (
+        <Button onClick={() => void more().catch(notifyFailure)}>{texts.work.showMore}</Button>
+      )}
     </Part>
   );
 }
@@ -84,7 +87,7 @@ function Part({ title, count, children }: PartProps) {
 function RunToDecide({ id }: { readonly id: string }) {
   const { waiting, run, live } = useRun(id);
   if (live === undefined || waiting.length === 0) return null;
-  const agent = run?.definition?.name ?? 'The agent';
+  const agent = run?.definition?.name ?? texts.work.agent;
   const { conversation_id: conversationId = null, triggered_by: by = null } = run ?? {};
   return (
     <div class="work-page-one">
@@ -94,7 +97,7 @@ function RunToDecide({ id }: { readonly id: string }) {
         ) : (
           <ConversationLink id={conversationId} pane={{ shows: 'run', id }} />
         )}
-        {by !== null && <small>Asked by {by.name}</small>}
+        {by !== null && <small>{texts.work.askedBy(by.name ?? '')}</small>}
       </p>
       {waiting.map((action) => (
         <ApprovalCard key={action.id} action={action} run={live} agent={agent} mayApprove />

@@ -1,6 +1,7 @@
 import type { ConversationEmail } from '@parley/protocol/resources/email.ts';
 import { useResource } from '@parley/ui/hooks/resource.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 
 /** Returns how mail of a case travels; null until it was read, and for other conversations. */
 export function useConversationEmail(conversationId: string, isOn: boolean): ConversationEmail | null {
@@ -24,11 +25,11 @@ export function MailFields({ to, subject, cc, onChange }: MailFieldsProps) {
     <div class="mail-fields">
       {to !== null && (
         <p class="mail-fields-to">
-          <span>To</span> {to.join(', ')}
+          <span>{texts.writing.to}</span> {to.join(', ')}
         </p>
       )}
       <label>
-        <span>Subject</span>
+        <span>{texts.writing.subject}</span>
         <input
           value={subject}
           maxLength={998}
@@ -36,12 +37,12 @@ export function MailFields({ to, subject, cc, onChange }: MailFieldsProps) {
         />
       </label>
       <label>
-        <span>Copies</span>
+        <span>{texts.writing.copies}</span>
         <input
           type="email"
           multiple
           value={cc}
-          placeholder="name@example.com, …"
+          placeholder={texts.writing.copiesExample}
           autocomplete="off"
           onInput={({ currentTarget }) => onChange({ cc: currentTarget.value })}
         />

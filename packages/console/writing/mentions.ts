@@ -3,6 +3,7 @@ import { fold } from '@parley/protocol/folding.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
 import type { Person } from '@parley/protocol/resources/person.ts';
 import type { Mention } from '../session/kept-writing.ts';
+import { texts } from '../texts/texts.ts';
 
 /** A person or agent that a text may mention. */
 export interface Candidate extends Mention {
@@ -37,7 +38,7 @@ export function membersOf(participants: readonly Participant[], ownId: string): 
     if ((type !== 'user' && type !== 'agent') || actor === null || actor.id === ownId) return [];
     const { id, name, handle, avatar_url: avatarUrl } = actor;
     if (name === null) return [];
-    return [{ id, name, type, detail: handle ?? 'Agent', avatarUrl, isMember: true }];
+    return [{ id, name, type, detail: handle ?? texts.writing.agent, avatarUrl, isMember: true }];
   });
   return candidates.sort((one, other) => Number(one.type === 'agent') - Number(other.type === 'agent'));
 }
@@ -52,7 +53,7 @@ export function othersOf(
   return people.flatMap(({ id, type, name, handle, avatar_url: avatarUrl }) =>
     name === null || known.has(id)
       ? []
-      : [{ id, name, type, detail: handle ?? 'Agent', avatarUrl, isMember: false }],
+      : [{ id, name, type, detail: handle ?? texts.writing.agent, avatarUrl, isMember: false }],
   );
 }
 

@@ -5,6 +5,7 @@ import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { texts } from '../texts/texts.ts';
 import { MailFields } from './mail-fields.tsx';
 import { mentionsIn } from './mentions.ts';
 import { MessageField, type Written } from './message-field.tsx';
@@ -55,7 +56,7 @@ export function MessageEdit({ conversationId, message, time, onSave, onSend, onE
     if (message.status === 'sent' && body === message.body) return onEnd();
     const moment = time === undefined || at === time ? undefined : momentOf(at, new Date());
     const isDone = await run(async () => {
-      if (moment === null) throw new Error('Choose a time in the future.');
+      if (moment === null) throw new Error(texts.writing.future);
       await onSave({
         body,
         mentions: mentionsIn(written.text, written.mentions).map(({ id }) => id),
@@ -86,7 +87,7 @@ export function MessageEdit({ conversationId, message, time, onSave, onSend, onE
         conversationId={conversationId}
         field={field}
         written={written}
-        label="Text of the message"
+        label={texts.writing.text}
         onWritten={(change) => setWritten((before) => ({ ...before, ...change }))}
         onEnter={() => form.current?.requestSubmit()}
         onKey={(event) => {
@@ -100,13 +101,13 @@ export function MessageEdit({ conversationId, message, time, onSave, onSend, onE
       {time !== undefined && <TimeField value={at} onValue={setAt} />}
       <Problem text={problem} />
       <div class="message-edit-tools">
-        <Button onClick={onEnd}>Cancel</Button>
+        <Button onClick={onEnd}>{texts.writing.cancel}</Button>
         <Button type="submit" {...(onSend === undefined && { look: 'primary' })} disabled={isBusy}>
-          Save
+          {texts.writing.save}
         </Button>
         {onSend !== undefined && (
           <Button look="primary" disabled={isBusy} onClick={() => save(onSend)}>
-            Save and send
+            {texts.writing.saveAndSend}
           </Button>
         )}
       </div>

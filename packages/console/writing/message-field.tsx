@@ -3,6 +3,7 @@ import { insertText } from '@parley/ui/typing/insert-text.ts';
 import { TextField } from '@parley/ui/typing/text-field.tsx';
 import type { RefObject } from 'preact';
 import type { Mention } from '../session/kept-writing.ts';
+import { texts } from '../texts/texts.ts';
 import { type Format, formatOf, formatted } from './formatting.ts';
 import { useEmojiList } from './use-emoji-list.tsx';
 import { useMentionList } from './use-mention-list.tsx';
@@ -81,7 +82,7 @@ export function MessageField(props: MessageFieldProps) {
           of={people.suggestions}
           anchor={field.current!}
           onClose={close}
-          label="People"
+          label={texts.writing.people}
           placement="top-start"
         />
       )}
@@ -90,7 +91,7 @@ export function MessageField(props: MessageFieldProps) {
           of={emoji.suggestions}
           anchor={field.current!}
           onClose={close}
-          label="Emoji"
+          label={texts.writing.emoji}
           placement="top-start"
         />
       )}

@@ -1,4 +1,6 @@
 import { skippedTime } from '@parley/ui/text/field-time.ts';
+import { inLanguage } from '@parley/ui/text/language.ts';
+import { texts } from '../texts/texts.ts';
 
 /** A time that is offered for a message. */
 export interface SendTime {
@@ -11,10 +13,10 @@ export function sendTimes(now: Date): SendTime[] {
   const evening = atHour(now, 0, 18);
   const daysToMonday = (8 - now.getDay()) % 7 || 7;
   return [
-    { label: 'In an hour', at: new Date(now.getTime() + 3_600_000) },
-    ...(now.getHours() < 17 ? [{ label: 'This evening', at: evening }] : []),
-    { label: 'Tomorrow morning', at: atHour(now, 1, 9) },
-    ...(daysToMonday > 1 ? [{ label: 'Monday morning', at: atHour(now, daysToMonday, 9) }] : []),
+    { label: texts.writing.times.hour, at: new Date(now.getTime() + 3_600_000) },
+    ...(now.getHours() < 17 ? [{ label: texts.writing.times.evening, at: evening }] : []),
+    { label: texts.writing.times.tomorrow, at: atHour(now, 1, 9) },
+    ...(daysToMonday > 1 ? [{ label: texts.writing.times.monday, at: atHour(now, daysToMonday, 9) }] : []),
   ];
 }
 
@@ -30,16 +32,19 @@ export function momentOf(value: string, now: Date): Date | null {
 
 /** Returns day and time as people say them, without seconds. */
 export function whenText(at: Date): string {
-  return WHEN.format(at);
+  return when().format(at);
 }
 
-const WHEN = new Intl.DateTimeFormat(undefined, {
-  weekday: 'short',
-  day: 'numeric',
-  month: 'short',
-  hour: 'numeric',
-  minute: '2-digit',
-});
+const when = inLanguage(
+  (locale) =>
+    new Intl.DateTimeFormat(locale, {
+      weekday: 'short',
+      day: 'numeric',
+      month: 'short',
+      hour: 'numeric',
+      minute: '2-digit',
+    }),
+);
 
 /** Returns the name of the person's time zone. */
 export function timeZone(): string {

@@ -1,5 +1,6 @@
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { fieldTime, skippedTime } from '@parley/ui/text/field-time.ts';
+import { texts } from '../texts/texts.ts';
 import { timeZone } from './send-times.ts';
 
 export interface TimeFieldProps {
@@ -13,7 +14,7 @@ export function TimeField({ value, onValue }: TimeFieldProps) {
   return (
     <>
       <label class="time-field">
-        <span>Date and time ({timeZone()})</span>
+        <span>{texts.writing.dateAndTime(timeZone())}</span>
         <input
           ref={(field) => field?.setCustomValidity(problem)}
           type="datetime-local"

@@ -5,6 +5,7 @@ import { useFound } from '@parley/ui/choices/use-found.ts';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { useMemo, useState } from 'preact/hooks';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { type Asked, askedAt, type Candidate, meant, membersOf, othersOf } from './mentions.ts';
 
 /** The list of people that an `@` opens. */
@@ -40,7 +41,7 @@ export function useMentionList(
     if (words === null) return [];
     return meant(words, [...members, ...othersOf(people ?? [], members, me.actor.id)]).map((candidate) => ({
       ...candidate,
-      detail: candidate.isMember ? candidate.detail : 'not in this conversation',
+      detail: candidate.isMember ? candidate.detail : texts.writing.stranger,
       picture: <Avatar name={candidate.name} url={candidate.avatarUrl} size={24} />,
     }));
   }, [words, members, people, me]);

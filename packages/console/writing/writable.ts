@@ -1,6 +1,7 @@
 import type { ConversationEnd } from '@parley/client';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
+import { texts } from '../texts/texts.ts';
 
 /** The facts by which a person can write into a conversation. */
 export interface Standing {
@@ -21,24 +22,21 @@ export interface Refusal {
 
 /** Returns why the person cannot write into the conversation, or null. */
 export function refusalOf({ conversation, end, own, can }: Standing): Refusal | null {
+  const { refusals } = texts.writing;
   // The person was removed, or the conversation was deleted.
-  if (end === 'revoked') return { sentence: 'You can no longer read this conversation.' };
+  if (end === 'revoked') return { sentence: refusals.revoked };
   if (end !== null) return { sentence: end.message };
   if (typeof conversation?.deleted_at === 'string') {
-    return { sentence: 'This conversation was deleted.' };
+    return { sentence: refusals.deleted };
   }
-  if (!can('messaging:create')) return { sentence: 'Your role reads messages and does not send any.' };
-  if (own?.role === 'viewer')
-    return { sentence: 'You are a viewer of this conversation: you can only read.' };
+  if (!can('messaging:create')) return { sentence: refusals.role };
+  if (own?.role === 'viewer') return { sentence: refusals.viewer };
   if (conversation?.status === 'archived') {
-    return { sentence: 'This conversation is archived, and takes no new messages.', isArchived: true };
+    return { sentence: refusals.archived, isArchived: true };
   }
   if (conversation?.blocked) {
     return {
-      sentence:
-        conversation.audience === 'customer'
-          ? 'The team has blocked you here: you can only read.'
-          : 'One of you has blocked the other, so neither can write.',
+      sentence: conversation.audience === 'customer' ? refusals.blockedByTeam : refusals.blocked,
     };
   }
   return null;

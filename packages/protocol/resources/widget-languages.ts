@@ -1,3 +1,5 @@
+import { nearestLanguage } from './nearest-language.ts';
+
 /** The languages that the widget is written in; each has its own texts. */
 export const WIDGET_LANGUAGES = [
   'en',
@@ -22,13 +24,8 @@ export function directionOf(language: WidgetLanguage): 'ltr' | 'rtl' {
 
 /**
  * Returns the widget's language that is nearest to the wanted ones, of which the first is wanted
- * most: `pt-BR` is Portuguese. English if the widget has none of them.
+ * most.
  */
 export function languageOf(wanted: readonly string[]): WidgetLanguage {
-  for (const tag of wanted) {
-    const [name] = tag.trim().toLowerCase().split(/[-_;]/);
-    const known = WIDGET_LANGUAGES.find((language) => language === name);
-    if (known !== undefined) return known;
-  }
-  return 'en';
+  return nearestLanguage(WIDGET_LANGUAGES, wanted);
 }

@@ -4,6 +4,7 @@ import { memo } from 'preact/compat';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { IconButton } from '../elements/button.tsx';
 import { Popover } from '../overlays/popover.tsx';
+import { uiTexts } from '../texts/ui-texts.ts';
 import { pressedKey } from '../typing/pressed-key.ts';
 import { allEmoji, type Emoji, emojiNamed } from './emoji-list.ts';
 import { notePicked, recentEmoji } from './picked-emoji.ts';
@@ -96,8 +97,8 @@ function EmojiPicker({ onPick }: Pick<EmojiPopoverProps, 'onPick'>) {
       <input
         type="search"
         class="emoji-picker-search"
-        aria-label="Search emoji"
-        placeholder="Search emoji"
+        aria-label={uiTexts.choices.searchEmoji}
+        placeholder={uiTexts.choices.searchEmoji}
         value={words}
         onInput={(event) => setWords(event.currentTarget.value)}
         onKeyDown={pickFirst}
@@ -108,7 +109,7 @@ function EmojiPicker({ onPick }: Pick<EmojiPopoverProps, 'onPick'>) {
         ))}
       </div>
       <p class="emoji-picker-hint" role="status">
-        {problem ? 'The emoji cannot be loaded.' : hintOf(all, found)}
+        {problem ? uiTexts.choices.emojiNotLoaded : hintOf(all, found)}
       </p>
     </>
   );
@@ -124,7 +125,7 @@ interface GroupProps {
 const Group = memo(
   ({ category, emoji, isFirst, onPick }: GroupProps) => (
     <fieldset class="emoji-picker-group">
-      <legend>{category}</legend>
+      <legend>{uiTexts.choices.emojiGroups[category] ?? category}</legend>
       {emoji.map(({ emoji: one, description, names }, index) => (
         <button
           key={one}
@@ -150,11 +151,11 @@ function sameEmoji({ emoji: one }: GroupProps, { emoji: other }: GroupProps): bo
 
 function groupsOf(found: readonly Emoji[], words: string): Omit<GroupProps, 'isFirst' | 'onPick'>[] {
   if (found.length === 0) return [];
-  if (words.trim() !== '') return [{ category: 'Found', emoji: found }];
+  if (words.trim() !== '') return [{ category: uiTexts.choices.found, emoji: found }];
   const groups = new Map<string, Emoji[]>();
   const byEmoji = new Map(found.map((one) => [one.emoji, one]));
   const recent = recentEmoji().flatMap((one) => byEmoji.get(one) ?? []);
-  if (recent.length > 0) groups.set('Recent', recent);
+  if (recent.length > 0) groups.set(uiTexts.choices.recent, recent);
   for (const one of found) {
     const group = groups.get(one.category) ?? [];
     groups.set(one.category, group);
@@ -164,8 +165,8 @@ function groupsOf(found: readonly Emoji[], words: string): Omit<GroupProps, 'isF
 }
 
 function hintOf(all: readonly Emoji[] | undefined, found: readonly Emoji[]): string {
-  if (all === undefined) return 'Loading…';
-  return found.length === 0 ? 'No emoji has this name.' : '';
+  if (all === undefined) return uiTexts.choices.loading;
+  return found.length === 0 ? uiTexts.choices.noEmoji : '';
 }
 
 /** Moves the focus by arrow keys from the search to the emoji, and between emoji. */

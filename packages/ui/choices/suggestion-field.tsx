@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { uiTexts } from '../texts/ui-texts.ts';
 import type { Choice } from './choice-line.tsx';
 import { SuggestionPopover, useSuggestions } from './suggestions.tsx';
 import { useFound } from './use-found.ts';
@@ -66,7 +67,10 @@ export function SuggestionField({ label, find, onChoose, chosen, onEmpty, ...res
           of={suggestions}
           anchor={box.current!}
           onClose={close}
-          state={problem || (isNone ? 'Nothing was found.' : result === null ? 'Searching…' : '')}
+          state={
+            problem ||
+            (isNone ? uiTexts.choices.nothingFound : result === null ? uiTexts.choices.searching : '')
+          }
         />
       )}
     </>

@@ -1,6 +1,7 @@
 import type { JsonSchema, Resolve } from '../form/json-schema.ts';
 import { withoutNull } from '../form/json-schema.ts';
 import { labelOf } from '../form/labels.ts';
+import { uiTexts } from '../texts/ui-texts.ts';
 import { Json } from './json.tsx';
 import { Table } from './table.tsx';
 import { Value } from './value.tsx';
@@ -21,7 +22,7 @@ export function Facts({ schema, value, resolve, omit = [] }: FactsProps) {
   const fields = Object.entries(value).filter(
     ([name, field]) => name !== 'object' && !omit.includes(name) && !isEmpty(field),
   );
-  if (fields.length === 0) return <p class="value-none">Nothing is set.</p>;
+  if (fields.length === 0) return <p class="value-none">{uiTexts.data.nothingSet}</p>;
   return (
     <dl class="facts">
       {fields.map(([name, field]) => (

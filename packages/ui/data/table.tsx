@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { uiTexts } from '../texts/ui-texts.ts';
 
 export interface Column<Row> {
   readonly name: string;
@@ -34,7 +35,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, actions }: TableProp
             ))}
             {actions && (
               <th scope="col" class="table-actions">
-                <span class="hidden-visually">Actions</span>
+                <span class="hidden-visually">{uiTexts.data.actions}</span>
               </th>
             )}
           </tr>

@@ -2,8 +2,9 @@ import { Fragment } from 'preact';
 import type { JsonSchema, Resolve } from '../form/json-schema.ts';
 import { withoutNull } from '../form/json-schema.ts';
 import { labelOf, sentenceOf } from '../form/labels.ts';
-import { costText, durationText } from '../text/amounts.ts';
+import { costText, countText, durationText } from '../text/amounts.ts';
 import { fullTimeOf, shortTimeOf } from '../text/time.ts';
+import { uiTexts } from '../texts/ui-texts.ts';
 import { useValueLook } from './value-context.ts';
 
 export interface ValueProps {
@@ -19,7 +20,7 @@ export function Value({ name = '', schema, value, resolve }: ValueProps) {
   const { schema: one } = withoutNull(schema, resolve);
   const { ofId } = useValueLook();
   if (value === null || value === undefined || value === '') return <span class="value-none">–</span>;
-  if (typeof value === 'boolean') return <>{value ? 'Yes' : 'No'}</>;
+  if (typeof value === 'boolean') return <>{value ? uiTexts.data.yes : uiTexts.data.no}</>;
   if (typeof value === 'string') return <TextValue schema={one} text={value} />;
   if (typeof value === 'number') return <>{numberText(name, value)}</>;
   if (typeof value !== 'object') return <>{String(value)}</>;
@@ -60,8 +61,8 @@ function Pairs({ value }: { readonly value: Readonly<Record<string, unknown>> })
 function numberText(name: string, value: number): string {
   if (name.endsWith('_ms')) return durationText(value);
   if (name.endsWith('_usd')) return costText(value);
-  if (name.endsWith('_bytes')) return `${Math.ceil(value / 1024).toLocaleString()} KB`;
-  return value.toLocaleString();
+  if (name.endsWith('_bytes')) return `${countText(Math.ceil(value / 1024))} KB`;
+  return countText(value);
 }
 
 function TextValue({ schema, text }: { readonly schema: JsonSchema; readonly text: string }) {

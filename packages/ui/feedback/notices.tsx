@@ -1,6 +1,7 @@
 import { X } from 'lucide';
 import { useSyncExternalStore } from 'preact/compat';
 import { Button, IconButton } from '../elements/button.tsx';
+import { uiTexts } from '../texts/ui-texts.ts';
 import { current, follow, remove, takeUp } from './notify.ts';
 
 /** Shows the notices of the page; it stands there once. */
@@ -16,7 +17,7 @@ export function Notices() {
               {notice.action.label}
             </Button>
           )}
-          <IconButton icon={X} label="Dismiss" onClick={() => remove(notice)} />
+          <IconButton icon={X} label={uiTexts.feedback.dismiss} onClick={() => remove(notice)} />
         </p>
       ))}
     </div>

@@ -1,4 +1,5 @@
 import { Combobox } from '../choices/combobox.tsx';
+import { uiTexts } from '../texts/ui-texts.ts';
 import { type Draft, groupOf } from './draft.ts';
 import { FieldFrame, FieldSet } from './field-frame.tsx';
 import type { FieldProps, PartProps } from './field-props.ts';
@@ -36,7 +37,7 @@ export function GroupFields({ shape, draft, path, onDraft }: PartProps) {
       {shape.fields.filter(({ isForDevelopers }) => !isForDevelopers).map(field)}
       {folded.length > 0 && (
         <details class="form-fold" open={hasProblem}>
-          <summary>For developers</summary>
+          <summary>{uiTexts.form.forDevelopers}</summary>
           {folded.map(field)}
         </details>
       )}
@@ -147,7 +148,7 @@ function Control({ name, label, shape, draft, path, onDraft, wiring, isRequired 
         label={label}
         value={text}
         onPick={set}
-        placeholder="Search…"
+        placeholder={uiTexts.form.search}
         find={find}
         labelOf={labelOf}
       />
@@ -157,7 +158,7 @@ function Control({ name, label, shape, draft, path, onDraft, wiring, isRequired 
     case 'one':
       return (
         <select {...wiring} value={text} onChange={typed}>
-          {(!isRequired || text === '') && <option value="">{isRequired ? 'Choose…' : '—'}</option>}
+          {(!isRequired || text === '') && <option value="">{isRequired ? uiTexts.form.choose : '—'}</option>}
           {shape.options.map((option) => (
             <option key={option} value={option}>
               {sentenceOf(option)}

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../elements/button.tsx';
+import { uiTexts } from '../texts/ui-texts.ts';
 import type { Special } from './form-context.ts';
 import type { Wiring } from './wiring.ts';
 
@@ -14,10 +15,10 @@ export function FileField({ accept, upload, wiring, value, onValue }: FileFieldP
   const [state, setState] = useState('');
   const choose = async (file: File | undefined) => {
     if (file === undefined) return;
-    setState('Uploading…');
+    setState(uiTexts.form.uploading);
     try {
       onValue(await upload(file));
-      setState(`${file.name} is uploaded.`);
+      setState(uiTexts.form.uploaded(file.name));
     } catch (error) {
       setState((error as Error).message);
     }
@@ -37,7 +38,7 @@ export function FileField({ accept, upload, wiring, value, onValue }: FileFieldP
             setState('');
           }}
         >
-          Remove
+          {uiTexts.form.remove}
         </Button>
       )}
       <span role="status">{state}</span>

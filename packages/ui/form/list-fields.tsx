@@ -1,6 +1,7 @@
 import { Plus, X } from 'lucide';
 import type { ComponentType } from 'preact';
 import { Button, IconButton } from '../elements/button.tsx';
+import { uiTexts } from '../texts/ui-texts.ts';
 import { type Draft, draftOf, entriesOf, itemsOf } from './draft.ts';
 import { FieldSet } from './field-frame.tsx';
 import type { FieldProps } from './field-props.ts';
@@ -35,7 +36,7 @@ export function ItemsField({ Field, item, name, label, shape, draft, path, onDra
           />
           <IconButton
             icon={X}
-            label={`Remove ${label} ${index + 1}`}
+            label={uiTexts.form.removeOne(`${label} ${index + 1}`)}
             onClick={() => onDraft(items.toSpliced(index, 1), path)}
           />
         </div>
@@ -57,15 +58,15 @@ export function MapField({ Field, item, name, label, shape, draft, path, onDraft
         <div key={index} class="field-row">
           <input
             id={idOf(id, `${path}:${index}`)}
-            aria-label={`Name ${index + 1} of ${label}`}
+            aria-label={uiTexts.form.nameOf(index + 1, label)}
             autocomplete="off"
-            placeholder="Name"
+            placeholder={uiTexts.form.name}
             value={key}
             onInput={({ currentTarget }) => set(index, currentTarget.value, value)}
           />
           <Field
             name={name}
-            label={`Value ${index + 1} of ${label}`}
+            label={uiTexts.form.valueOf(index + 1, label)}
             isLabelHidden
             shape={{ ...item, help: '' }}
             draft={value}
@@ -74,7 +75,7 @@ export function MapField({ Field, item, name, label, shape, draft, path, onDraft
           />
           <IconButton
             icon={X}
-            label={`Remove ${key === '' ? `entry ${index + 1}` : key}`}
+            label={uiTexts.form.removeOne(key === '' ? uiTexts.form.entry(index + 1) : key)}
             onClick={() => onDraft(entries.toSpliced(index, 1), path)}
           />
         </div>
@@ -92,7 +93,7 @@ function AddButton({ label, onClick }: { readonly label: string; readonly onClic
     <Button
       icon={Plus}
       class="field-add"
-      aria-label={`Add to ${label}`}
+      aria-label={uiTexts.form.addTo(label)}
       onClick={(event) => {
         onClick();
         const set = event.currentTarget.closest('fieldset');
@@ -106,7 +107,7 @@ function AddButton({ label, onClick }: { readonly label: string; readonly onClic
         });
       }}
     >
-      Add
+      {uiTexts.form.add}
     </Button>
   );
 }

@@ -1,3 +1,4 @@
+import { uiTexts } from '../texts/ui-texts.ts';
 import { itemsOf } from './draft.ts';
 import { FieldSet } from './field-frame.tsx';
 import type { FieldProps } from './field-props.ts';
@@ -72,7 +73,7 @@ export function OptionGrid({ label, options, chosen, toggle }: OptionGridProps) 
             onChange={({ currentTarget }) => toggle(option, currentTarget.checked)}
           />
         ) : isChosen ? (
-          <span role="img" aria-label={`${name}: yes`}>
+          <span role="img" aria-label={uiTexts.form.isChosen(name)}>
             ✓
           </span>
         ) : (
@@ -87,13 +88,13 @@ export function OptionGrid({ label, options, chosen, toggle }: OptionGridProps) 
       <table class="table option-grid">
         <thead>
           <tr>
-            <th scope="col">Area</th>
+            <th scope="col">{uiTexts.form.area}</th>
             {columns.map((action) => (
               <th key={action} scope="col">
                 {sentenceOf(action)}
               </th>
             ))}
-            {others.length > 0 && <th scope="col">More</th>}
+            {others.length > 0 && <th scope="col">{uiTexts.form.more}</th>}
           </tr>
         </thead>
         <tbody>

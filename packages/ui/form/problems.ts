@@ -1,4 +1,5 @@
 import { skippedTime } from '../text/field-time.ts';
+import { uiTexts } from '../texts/ui-texts.ts';
 import { type Draft, entriesOf, filledIn, groupOf, itemsOf } from './draft.ts';
 import type { Shape } from './shape.ts';
 
@@ -21,7 +22,7 @@ function look(shape: Shape, draft: Draft, path: string, say: Say): void {
         const value = groupOf(draft)[name];
         const at = joined(path, name);
         const isNeeded = required && !part.nullable && TYPED.has(part.kind);
-        if (isNeeded && isEmpty(value)) say(at, 'This is required.');
+        if (isNeeded && isEmpty(value)) say(at, uiTexts.form.required);
         else if (part.kind !== 'group' || required || isFilled(part, value)) look(part, value, at, say);
       }
       return;
@@ -32,14 +33,14 @@ function look(shape: Shape, draft: Draft, path: string, say: Say): void {
       for (const { key, value } of entriesOf(draft)) look(shape.item, value, joined(path, key), say);
       return;
     case 'number':
-      if (!isEmpty(draft) && Number.isNaN(Number(draft))) say(path, 'This must be a number.');
+      if (!isEmpty(draft) && Number.isNaN(Number(draft))) say(path, uiTexts.form.notNumber);
       return;
     case 'json':
-      if (!isEmpty(draft) && !isJson(String(draft))) say(path, 'This is not valid JSON.');
+      if (!isEmpty(draft) && !isJson(String(draft))) say(path, uiTexts.form.notJson);
       return;
     case 'time':
       if (isEmpty(draft)) return;
-      if (Number.isNaN(Date.parse(String(draft)))) say(path, 'This must be a time.');
+      if (Number.isNaN(Date.parse(String(draft)))) say(path, uiTexts.form.notTime);
       else if (skippedTime(String(draft)) !== '') say(path, skippedTime(String(draft)));
   }
 }

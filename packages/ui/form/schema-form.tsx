@@ -3,6 +3,7 @@ import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { Button } from '../elements/button.tsx';
 import { useAction } from '../feedback/action.ts';
 import { useEvent } from '../hooks/use-event.ts';
+import { uiTexts } from '../texts/ui-texts.ts';
 import { changesOf, type Draft, draftOf, newBody, shownValue } from './draft.ts';
 import { GroupFields } from './fields.tsx';
 import { FormContext, type FormParts, idOf } from './form-context.ts';
@@ -93,9 +94,9 @@ export function SchemaForm({ shape, value, sendsChanges = false, onSubmit, ...pr
       </FormContext.Provider>
       <div class="form-end">
         <Button type="submit" look={isDanger ? 'danger' : 'primary'} aria-disabled={isBusy}>
-          {isBusy ? 'One moment…' : submitLabel}
+          {isBusy ? uiTexts.form.moment : submitLabel}
         </Button>
-        {onCancel && <Button onClick={onCancel}>Cancel</Button>}
+        {onCancel && <Button onClick={onCancel}>{uiTexts.form.cancel}</Button>}
       </div>
     </form>
   );

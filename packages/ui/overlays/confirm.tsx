@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { Button } from '../elements/button.tsx';
 import { useAction } from '../feedback/action.ts';
 import { Problem } from '../feedback/problem.tsx';
+import { uiTexts } from '../texts/ui-texts.ts';
 import { Dialog } from './dialog.tsx';
 
 export interface ConfirmProps {
@@ -62,7 +63,7 @@ export function Confirm({
         )}
         <Problem text={problem} />
         <div class="confirm-buttons">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{uiTexts.overlays.cancel}</Button>
           <Button type="submit" look={isDanger ? 'danger' : 'primary'} disabled={isBusy}>
             {action}
           </Button>

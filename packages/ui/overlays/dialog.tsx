@@ -2,6 +2,7 @@ import { X } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { IconButton } from '../elements/button.tsx';
+import { uiTexts } from '../texts/ui-texts.ts';
 
 export interface DialogProps {
   readonly title: string;
@@ -44,7 +45,7 @@ export function Dialog({ title, onClose, class: more = '', children }: DialogPro
       <div class="dialog-box">
         <header class="dialog-head">
           <h2 id={id}>{title}</h2>
-          <IconButton icon={X} label="Close" onClick={onClose} />
+          <IconButton icon={X} label={uiTexts.overlays.close} onClick={onClose} />
         </header>
         {children}
       </div>

@@ -1,4 +1,5 @@
 import t from 'tap';
+import './english.ts';
 import { problemsOf } from '../form/problems.ts';
 import { shapeOf } from '../form/shape.ts';
 import { fieldTime, skippedTime } from '../text/field-time.ts';

@@ -1,5 +1,8 @@
 /** Moments as fields of the type `datetime-local` have them, in the time zone of the browser. */
 
+import { uiTexts } from '../texts/ui-texts.ts';
+import { inLanguage } from './language.ts';
+
 /** Returns a moment as the value of a field. */
 export function fieldTime(at: Date): string {
   return new Date(shownMs(at)).toISOString().slice(0, 16);
@@ -12,7 +15,7 @@ export function fieldTime(at: Date): string {
 export function skippedTime(value: string): string {
   const writtenMs = Date.parse(`${value}Z`);
   if (Number.isNaN(writtenMs) || shownMs(new Date(value)) === writtenMs) return '';
-  return `Clocks skip ${WRITTEN.format(writtenMs)}. Choose another time.`;
+  return uiTexts.text.skipped(written().format(writtenMs));
 }
 
 /** Returns the time that clocks show at a moment, as if it were one of UTC, in ms since 1970. */
@@ -21,8 +24,6 @@ function shownMs(at: Date): number {
 }
 
 /** For times that are written as those of UTC: the time zone of the browser does not have them. */
-const WRITTEN = new Intl.DateTimeFormat(undefined, {
-  dateStyle: 'long',
-  timeStyle: 'short',
-  timeZone: 'UTC',
-});
+const written = inLanguage(
+  (locale) => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }),
+);

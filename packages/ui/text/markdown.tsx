@@ -3,6 +3,7 @@ import { readMarkdown, readPlain } from '@parley/markdown/read-markdown.ts';
 import type { ComponentChildren } from 'preact';
 import { memo } from 'preact/compat';
 import { useMemo } from 'preact/hooks';
+import { uiTexts } from '../texts/ui-texts.ts';
 
 export interface MarkdownProps {
   readonly text: string;
@@ -97,7 +98,9 @@ function inline(part: Inline, words: Words): ComponentChildren {
 function list({ items }: ListBlock, words: Words): ComponentChildren {
   const rows = items.map(({ number, isDone, blocks }, index) => (
     <li key={index} {...(number !== null && { value: number })}>
-      {isDone !== null && <input type="checkbox" checked={isDone} disabled aria-label="Task" />}
+      {isDone !== null && (
+        <input type="checkbox" checked={isDone} disabled aria-label={uiTexts.markdown.task} />
+      )}
       {all(blocks, words)}
     </li>
   ));
@@ -109,7 +112,7 @@ function table(
   words: Words,
 ): ComponentChildren {
   return (
-    <section class="markdown-table" tabIndex={0} aria-label="Table">
+    <section class="markdown-table" tabIndex={0} aria-label={uiTexts.markdown.table}>
       <table>
         <thead>
           <tr>

@@ -1,4 +1,4 @@
-import { pluralOf } from './plural.ts';
+import { pluralOf } from '@parley/ui/text/plural.ts';
 import type { WidgetTexts } from './widget-texts.ts';
 
 const plural = pluralOf('ar');
@@ -78,4 +78,6 @@ export const texts: WidgetTexts = {
   team: 'الفريق',
   resolved: 'أُغلقت هذه المحادثة بعد حلها.',
   reopened: 'أُعيد فتح هذه المحادثة.',
+  task: 'مهمة',
+  table: 'جدول',
 };

@@ -1,4 +1,4 @@
-import { pluralOf } from './plural.ts';
+import { pluralOf } from '@parley/ui/text/plural.ts';
 import type { WidgetTexts } from './widget-texts.ts';
 
 const plural = pluralOf('de');
@@ -76,4 +76,6 @@ export const texts: WidgetTexts = {
   team: 'Das Team',
   resolved: 'Die Unterhaltung wurde abgeschlossen.',
   reopened: 'Die Unterhaltung wurde wieder geöffnet.',
+  task: 'Aufgabe',
+  table: 'Tabelle',
 };

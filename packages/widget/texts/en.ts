@@ -1,4 +1,4 @@
-import { pluralOf } from './plural.ts';
+import { pluralOf } from '@parley/ui/text/plural.ts';
 
 const plural = pluralOf('en');
 
@@ -72,4 +72,6 @@ export const en = {
   team: 'The team',
   resolved: 'The conversation was resolved.',
   reopened: 'The conversation was reopened.',
+  task: 'Task',
+  table: 'Table',
 };

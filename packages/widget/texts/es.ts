@@ -1,4 +1,4 @@
-import { pluralOf } from './plural.ts';
+import { pluralOf } from '@parley/ui/text/plural.ts';
 import type { WidgetTexts } from './widget-texts.ts';
 
 const plural = pluralOf('es');
@@ -73,4 +73,6 @@ export const texts: WidgetTexts = {
   team: 'El equipo',
   resolved: 'La conversación se ha resuelto.',
   reopened: 'La conversación se ha reabierto.',
+  task: 'Tarea',
+  table: 'Tabla',
 };

@@ -1,4 +1,4 @@
-import { pluralOf } from './plural.ts';
+import { pluralOf } from '@parley/ui/text/plural.ts';
 import type { WidgetTexts } from './widget-texts.ts';
 
 const plural = pluralOf('fr');
@@ -74,4 +74,6 @@ export const texts: WidgetTexts = {
   team: 'L’équipe',
   resolved: 'La conversation a été résolue.',
   reopened: 'La conversation a été rouverte.',
+  task: 'Tâche',
+  table: 'Tableau',
 };

@@ -1,4 +1,4 @@
-import { pluralOf } from './plural.ts';
+import { pluralOf } from '@parley/ui/text/plural.ts';
 import type { WidgetTexts } from './widget-texts.ts';
 
 const plural = pluralOf('it');
@@ -72,4 +72,6 @@ export const texts: WidgetTexts = {
   team: 'Il team',
   resolved: 'La conversazione è stata risolta.',
   reopened: 'La conversazione è stata riaperta.',
+  task: 'Attività',
+  table: 'Tabella',
 };

@@ -1,4 +1,4 @@
-import { pluralOf } from './plural.ts';
+import { pluralOf } from '@parley/ui/text/plural.ts';
 import type { WidgetTexts } from './widget-texts.ts';
 
 const plural = pluralOf('ja');
@@ -72,4 +72,6 @@ export const texts: WidgetTexts = {
   team: 'チーム',
   resolved: '会話は解決済みになりました。',
   reopened: '会話が再開されました。',
+  task: 'タスク',
+  table: '表',
 };

@@ -1,4 +1,4 @@
-import { pluralOf } from './plural.ts';
+import { pluralOf } from '@parley/ui/text/plural.ts';
 import type { WidgetTexts } from './widget-texts.ts';
 
 const plural = pluralOf('nl');
@@ -72,4 +72,6 @@ export const texts: WidgetTexts = {
   team: 'Het team',
   resolved: 'Het gesprek is afgerond.',
   reopened: 'Het gesprek is heropend.',
+  task: 'Taak',
+  table: 'Tabel',
 };

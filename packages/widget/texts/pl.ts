@@ -1,4 +1,4 @@
-import { pluralOf } from './plural.ts';
+import { pluralOf } from '@parley/ui/text/plural.ts';
 import type { WidgetTexts } from './widget-texts.ts';
 
 const plural = pluralOf('pl');
@@ -78,4 +78,6 @@ export const texts: WidgetTexts = {
   team: 'Zespół',
   resolved: 'Rozmowa została zakończona.',
   reopened: 'Rozmowa została wznowiona.',
+  task: 'Zadanie',
+  table: 'Tabela',
 };

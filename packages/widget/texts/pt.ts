@@ -1,4 +1,4 @@
-import { pluralOf } from './plural.ts';
+import { pluralOf } from '@parley/ui/text/plural.ts';
 import type { WidgetTexts } from './widget-texts.ts';
 
 const plural = pluralOf('pt');
@@ -72,4 +72,6 @@ export const texts: WidgetTexts = {
   team: 'A equipe',
   resolved: 'A conversa foi resolvida.',
   reopened: 'A conversa foi reaberta.',
+  task: 'Tarefa',
+  table: 'Tabela',
 };

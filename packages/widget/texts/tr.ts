@@ -1,4 +1,4 @@
-import { pluralOf } from './plural.ts';
+import { pluralOf } from '@parley/ui/text/plural.ts';
 import type { WidgetTexts } from './widget-texts.ts';
 
 const plural = pluralOf('tr');
@@ -72,4 +72,6 @@ export const texts: WidgetTexts = {
   team: 'Ekip',
   resolved: 'Görüşme çözüldü.',
   reopened: 'Görüşme yeniden açıldı.',
+  task: 'Görev',
+  table: 'Tablo',
 };

@@ -1,4 +1,4 @@
-import { pluralOf } from './plural.ts';
+import { pluralOf } from '@parley/ui/text/plural.ts';
 import type { WidgetTexts } from './widget-texts.ts';
 
 const plural = pluralOf('zh');
@@ -71,4 +71,6 @@ export const texts: WidgetTexts = {
   team: '团队',
   resolved: '对话已解决。',
   reopened: '对话已重新打开。',
+  task: '任务',
+  table: '表格',
 };

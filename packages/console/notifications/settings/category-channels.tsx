@@ -2,14 +2,11 @@ import { CATEGORY } from '@parley/protocol/resources/notification.ts';
 import type { NotificationChannel } from '@parley/protocol/resources/notification-settings.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useState } from 'preact/hooks';
+import { texts } from '../../texts/texts.ts';
 import { kindOf } from '../notification-words.ts';
 import type { SettingsPart } from './settings-part.ts';
 
-const CHANNELS: Readonly<Record<NotificationChannel, string>> = {
-  socket: 'At once',
-  push: 'Push',
-  mail: 'Mail',
-};
+const CHANNELS: Readonly<Record<NotificationChannel, string>> = texts.notifications.channels;
 
 /** The ways by which each kind of notification comes. The list of notifications shows all kinds. */
 export function CategoryChannels({ settings: { categories }, change }: SettingsPart) {
@@ -17,12 +14,12 @@ export function CategoryChannels({ settings: { categories }, change }: SettingsP
     change({ categories: { ...categories, [category]: { ...categories[category]!, [channel]: isOn } } });
   return (
     <fieldset class="settings-part">
-      <legend>Kinds</legend>
-      <p>The list of notifications has all of them. Here is how they reach you beside it.</p>
+      <legend>{texts.notifications.kindsTitle}</legend>
+      <p>{texts.notifications.kindsAbout}</p>
       <table class="notification-settings-kinds">
         <thead>
           <tr>
-            <th scope="col">Kind</th>
+            <th scope="col">{texts.notifications.kind}</th>
             {Object.entries(CHANNELS).map(([channel, label]) => (
               <th key={channel} scope="col">
                 {label}
@@ -72,7 +69,7 @@ function NewKind({ onAdd }: { readonly onAdd: (category: string) => void }) {
       }}
     >
       <input
-        aria-label="Kind of an application"
+        aria-label={texts.notifications.ownKind}
         placeholder="order.updated"
         title={CATEGORY.sentence}
         required
@@ -81,7 +78,7 @@ function NewKind({ onAdd }: { readonly onAdd: (category: string) => void }) {
         value={name}
         onInput={(event) => setName(event.currentTarget.value)}
       />
-      <Button type="submit">Add a kind</Button>
+      <Button type="submit">{texts.notifications.addKind}</Button>
     </form>
   );
 }

@@ -1,5 +1,6 @@
 import { SETTINGS_LIMITS } from '@parley/protocol/resources/notification-settings.ts';
 import { useId } from 'preact/hooks';
+import { texts } from '../../texts/texts.ts';
 import type { SettingsPart } from './settings-part.ts';
 
 /** The first choice of minutes. */
@@ -10,7 +11,7 @@ export function Digest({ settings: { digest_after_minutes: minutes }, change }: 
   const id = useId();
   return (
     <fieldset class="settings-part">
-      <legend>Mail</legend>
+      <legend>{texts.notifications.mail}</legend>
       <label class="notification-settings-choice">
         <input
           type="checkbox"
@@ -19,11 +20,11 @@ export function Digest({ settings: { digest_after_minutes: minutes }, change }: 
             change({ digest_after_minutes: event.currentTarget.checked ? FIRST_MINUTES : null })
           }
         />
-        <span>Mail me what I have not seen</span>
+        <span>{texts.notifications.mailUnseen}</span>
       </label>
       {minutes !== null && (
         <div class="field-line notification-settings-line">
-          <label for={id}>After</label>
+          <label for={id}>{texts.notifications.after}</label>
           <input
             id={id}
             type="number"
@@ -37,7 +38,7 @@ export function Digest({ settings: { digest_after_minutes: minutes }, change }: 
               }
             }}
           />
-          <span>minutes</span>
+          <span>{texts.notifications.minutes}</span>
         </div>
       )}
     </fieldset>

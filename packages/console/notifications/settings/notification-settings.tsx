@@ -1,4 +1,5 @@
 import { Problem } from '@parley/ui/feedback/problem.tsx';
+import { texts } from '../../texts/texts.ts';
 import { CategoryChannels } from './category-channels.tsx';
 import { Digest } from './digest.tsx';
 import { Pause } from './pause.tsx';
@@ -11,7 +12,7 @@ export function NotificationSettings() {
   const { settings, problem, change } = useSettings();
   return (
     <section class="notification-settings" aria-labelledby="notification-settings-title">
-      <h2 id="notification-settings-title">Notifications</h2>
+      <h2 id="notification-settings-title">{texts.notifications.notifications}</h2>
       <ThisBrowser />
       {settings !== null && (
         <>

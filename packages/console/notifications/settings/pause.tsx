@@ -1,6 +1,7 @@
 import { Button } from '@parley/ui/elements/button.tsx';
 import { skippedTime } from '@parley/ui/text/field-time.ts';
 import { fullTimeOf } from '@parley/ui/text/time.ts';
+import { texts } from '../../texts/texts.ts';
 import type { SettingsPart } from './settings-part.ts';
 
 const HOUR_MS = 3_600_000;
@@ -10,18 +11,18 @@ export function Pause({ settings: { mute_until: until }, change }: SettingsPart)
   const pauseUntil = (at: Date | null) => change({ mute_until: at?.toISOString() ?? null });
   return (
     <fieldset class="settings-part">
-      <legend>Pause</legend>
+      <legend>{texts.notifications.pause}</legend>
       <p role="status">
-        {until === null
-          ? 'Push and mail come as they are set.'
-          : `Nothing is pushed or mailed until ${fullTimeOf(until)}.`}
+        {until === null ? texts.notifications.notPaused : texts.notifications.pausedUntil(fullTimeOf(until))}
       </p>
       <div class="field-line notification-settings-line">
-        <Button onClick={() => pauseUntil(new Date(Date.now() + HOUR_MS))}>For an hour</Button>
-        <Button onClick={() => pauseUntil(morning(1))}>Until tomorrow</Button>
-        <Button onClick={() => pauseUntil(morning(7))}>For a week</Button>
+        <Button onClick={() => pauseUntil(new Date(Date.now() + HOUR_MS))}>
+          {texts.notifications.forHour}
+        </Button>
+        <Button onClick={() => pauseUntil(morning(1))}>{texts.notifications.untilTomorrow}</Button>
+        <Button onClick={() => pauseUntil(morning(7))}>{texts.notifications.forWeek}</Button>
         <label class="field-line notification-settings-line">
-          Until
+          {texts.notifications.until}
           <input
             type="datetime-local"
             onChange={({ currentTarget }) => {
@@ -33,7 +34,7 @@ export function Pause({ settings: { mute_until: until }, change }: SettingsPart)
         </label>
         {until !== null && (
           <Button look="primary" onClick={() => pauseUntil(null)}>
-            Resume
+            {texts.notifications.resume}
           </Button>
         )}
       </div>

@@ -1,20 +1,7 @@
-import {
-  type DoNotDisturb,
-  WEEKDAYS,
-  type Weekday,
-} from '@parley/protocol/resources/notification-settings.ts';
+import { type DoNotDisturb, WEEKDAYS } from '@parley/protocol/resources/notification-settings.ts';
 import { useId } from 'preact/hooks';
+import { texts } from '../../texts/texts.ts';
 import type { SettingsPart } from './settings-part.ts';
-
-const LABELS: Readonly<Record<Weekday, string>> = {
-  monday: 'Mon',
-  tuesday: 'Tue',
-  wednesday: 'Wed',
-  thursday: 'Thu',
-  friday: 'Fri',
-  saturday: 'Sat',
-  sunday: 'Sun',
-};
 
 /** Hours of the day in which nothing is pushed or mailed. */
 export function QuietHours({ settings: { do_not_disturb: hours }, change }: SettingsPart) {
@@ -22,24 +9,24 @@ export function QuietHours({ settings: { do_not_disturb: hours }, change }: Sett
   const set = (changes: Partial<DoNotDisturb>) => change({ do_not_disturb: { ...hours!, ...changes } });
   return (
     <fieldset class="settings-part">
-      <legend>Quiet hours</legend>
+      <legend>{texts.notifications.quietHours}</legend>
       <label class="notification-settings-choice">
         <input
           type="checkbox"
           checked={hours !== null}
           onChange={(event) => change({ do_not_disturb: event.currentTarget.checked ? atNight() : null })}
         />
-        <span>Push and mail nothing in certain hours</span>
+        <span>{texts.notifications.quiet}</span>
       </label>
       {hours !== null && (
         <>
           <div class="field-line notification-settings-line">
-            <label for={`${id}-from`}>From</label>
+            <label for={`${id}-from`}>{texts.notifications.from}</label>
             <Clock id={`${id}-from`} value={hours.from} onChange={(from) => set({ from })} />
-            <label for={`${id}-to`}>to</label>
+            <label for={`${id}-to`}>{texts.notifications.to}</label>
             <Clock id={`${id}-to`} value={hours.to} onChange={(to) => set({ to })} />
             <select
-              aria-label="Time zone"
+              aria-label={texts.notifications.timeZone}
               value={hours.timezone}
               onChange={(event) => set({ timezone: event.currentTarget.value })}
             >
@@ -48,7 +35,7 @@ export function QuietHours({ settings: { do_not_disturb: hours }, change }: Sett
               ))}
             </select>
           </div>
-          <fieldset aria-label="Days on which they begin" class="notification-settings-days">
+          <fieldset aria-label={texts.notifications.beginOn} class="notification-settings-days">
             {WEEKDAYS.map((day) => {
               const isOn = hours.days.includes(day);
               const others = hours.days.filter((one) => one !== day);
@@ -61,7 +48,7 @@ export function QuietHours({ settings: { do_not_disturb: hours }, change }: Sett
                     disabled={isOn && others.length === 0}
                     onChange={() => set({ days: isOn ? others : [...others, day] })}
                   />
-                  {LABELS[day]}
+                  {texts.notifications.days[day]}
                 </label>
               );
             })}

@@ -1,0 +1,71 @@
+import type { UiTexts } from './ui-texts.ts';
+
+/** The words of the components in German, in the order of `en.ts`. */
+export const texts: UiTexts = {
+  choices: {
+    searchEmoji: 'Emoji suchen',
+    emojiNotLoaded: 'Die Emojis können nicht geladen werden.',
+    loading: 'Wird geladen…',
+    noEmoji: 'Kein Emoji hat diesen Namen.',
+    found: 'Gefunden',
+    recent: 'Zuletzt verwendet',
+    emojiGroups: {
+      'Smileys & Emotion': 'Smileys und Gefühle',
+      'People & Body': 'Menschen und Körper',
+      'Animals & Nature': 'Tiere und Natur',
+      'Food & Drink': 'Essen und Trinken',
+      'Travel & Places': 'Reisen und Orte',
+      Activities: 'Aktivitäten',
+      Objects: 'Gegenstände',
+      Symbols: 'Symbole',
+      Flags: 'Flaggen',
+    },
+    nothingFound: 'Nichts gefunden.',
+    searching: 'Wird gesucht…',
+  },
+  data: {
+    nothingSet: 'Nichts ist festgelegt.',
+    actions: 'Aktionen',
+    yes: 'Ja',
+    no: 'Nein',
+  },
+  feedback: {
+    dismiss: 'Ausblenden',
+  },
+  form: {
+    forDevelopers: 'Für Entwickler',
+    search: 'Suchen…',
+    choose: 'Auswählen…',
+    uploading: 'Wird hochgeladen…',
+    uploaded: (file) => `${file} ist hochgeladen.`,
+    remove: 'Entfernen',
+    removeOne: (name) => `${name} entfernen`,
+    entry: (place) => `Eintrag ${place}`,
+    name: 'Name',
+    nameOf: (place, list) => `Name ${place} von ${list}`,
+    valueOf: (place, list) => `Wert ${place} von ${list}`,
+    add: 'Hinzufügen',
+    addTo: (list) => `Zu ${list} hinzufügen`,
+    isChosen: (option) => `${option}: ja`,
+    area: 'Bereich',
+    more: 'Mehr',
+    required: 'Dies ist erforderlich.',
+    notNumber: 'Dies muss eine Zahl sein.',
+    notJson: 'Dies ist kein gültiges JSON.',
+    notTime: 'Dies muss eine Uhrzeit sein.',
+    moment: 'Einen Moment…',
+    cancel: 'Abbrechen',
+  },
+  markdown: {
+    task: 'Aufgabe',
+    table: 'Tabelle',
+  },
+  names: {},
+  overlays: {
+    cancel: 'Abbrechen',
+    close: 'Schließen',
+  },
+  text: {
+    skipped: (time) => `Die Uhren überspringen ${time}. Wählen Sie einen anderen Zeitpunkt.`,
+  },
+};
