@@ -22,7 +22,7 @@ export const texts: FirstTexts = {
   drafts: {
     drafts: 'Antwortentwürfe',
     rejected: (reason) => `Ihr Entwurf wurde abgelehnt${reason === null ? '.' : `: ${reason}`}`,
-    dismiss: 'Schließen',
+    dismiss: 'Ausblenden',
     colleague: 'Jemand aus dem Team',
     draftOf: (author) => `Antwortentwurf von ${author}`,
     proposes: (author, isMail) => [
@@ -46,7 +46,7 @@ export const texts: FirstTexts = {
   },
 
   holds: {
-    legalHold: 'Sperre.',
+    legalHold: 'Rechtliche Sperre.',
     nothingDeleted: 'Hier kann nichts gelöscht werden.',
     setBy: (name, time, reason) => ` Gesetzt von ${name}, ${time}${reason ? `: ${reason}` : '.'}`,
     service: 'dem Dienst',
@@ -100,7 +100,7 @@ export const texts: FirstTexts = {
       unproven: 'Agenten senden nichts an eine Adresse, die nicht nachgewiesen ist',
       loop_limit: 'zu viele E-Mails gingen hin und her',
       message_deleted: 'die Nachricht wurde gelöscht',
-      inbox_removed: 'der Posteingang wurde entfernt',
+      inbox_removed: 'das Postfach wurde entfernt',
       complaint: 'ein Empfänger hat sich über eine E-Mail beschwert',
     },
     nextTry: (time) => `nächster Versuch ${time}`,
@@ -203,7 +203,7 @@ export const texts: FirstTexts = {
     people: 'Personen',
     messages: 'Nachrichten',
     places: 'Orte',
-    kinds: { direct_message: 'Direktnachricht', group: 'Gruppe', case: 'Fall', system: 'Hinweise' },
+    kinds: { direct_message: 'Direktnachricht', group: 'Gruppe', case: 'Fall', system: 'Warnungen' },
     title: 'Nachrichten durchsuchen',
     titleFor: (words) => `Nachrichten nach „${words}“ durchsuchen`,
     words: 'Wörter',

@@ -6,6 +6,7 @@ export const texts: UiTexts = {
   feedback: {},
   files: {},
   form: {},
+  names: {},
   overlays: {},
   text: {},
 };

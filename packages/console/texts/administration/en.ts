@@ -418,6 +418,9 @@ export const texts = {
     },
   },
 
+  /** Words for names of the contract, which are English by themselves. */
+  contract: {} as Readonly<Record<string, string>>,
+
   customerCards: {
     title: 'Customer cards',
     one: 'source',
