@@ -122,7 +122,9 @@ const NO_FILTERS: ReadonlySet<string> = new Set(['cursor', 'limit', 'q', 'search
 /** Languages, versions and algorithms. */
 const OF_ALL_LANGUAGES = /^[a-z]{2}$|^\d|^[A-Z]+/;
 
-/** Returns the names of the fields that an operation answers with, of its filters, and of members. */
+/**
+ * Returns the names of the fields that an operation answers with, of its filters, and of members.
+ */
 function namesIn(operation: Operation): string[] {
   const { answer, body = {}, query } = operation;
   const item = api.itemOf(operation);

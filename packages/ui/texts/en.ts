@@ -5,7 +5,10 @@ export const texts = {
   feedback: {},
   files: {},
   form: {},
-  /** Words for names of the contract, which are made of the names themselves where they are not here. */
+  /**
+   * Words for names of the contract, which are made of the names themselves where they are not
+   * here.
+   */
   names: {} as Readonly<Record<string, string>>,
   overlays: {},
   text: {},
