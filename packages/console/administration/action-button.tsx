@@ -5,6 +5,7 @@ import { SchemaForm } from '@parley/ui/form/schema-form.tsx';
 import { shapeOf } from '@parley/ui/form/shape.ts';
 import { Dialog } from '@parley/ui/overlays/dialog.tsx';
 import { useMemo, useState } from 'preact/hooks';
+import { texts } from '../texts/texts.ts';
 import type { Operation } from './api-document.ts';
 import { worded } from './field-texts.ts';
 import { secretOf, usePage } from './page.ts';
@@ -75,11 +76,11 @@ export function ActionDialog({ onClose, ...props }: OfferedActionProps & { reado
 function useOfferedAction({ action, operation, ids, of, onDone }: OfferedActionProps) {
   const { api, call } = useAdministration();
   const { show, open } = usePage();
-  const { label, warning, secret, shownIn, removes = false, texts, doneText } = action;
+  const { label, warning, secret, shownIn, removes = false, texts: words, doneText } = action;
   const { shape, asked } = useMemo(() => {
     const { asked, ...schema } = formOf(operation, ids.length, api.resolve);
-    return { shape: worded(shapeOf(schema, api.resolve), texts ?? {}), asked };
-  }, [operation, ids.length, api, texts]);
+    return { shape: worded(shapeOf(schema, api.resolve), words ?? {}), asked };
+  }, [operation, ids.length, api, words]);
   const run = async (filled: object) => {
     const given = filled as Readonly<Record<string, unknown>>;
     const body = Object.fromEntries(Object.entries(given).filter(([name]) => !asked.includes(name)));
@@ -90,7 +91,10 @@ function useOfferedAction({ action, operation, ids, of, onDone }: OfferedActionP
     )) as Item;
     const target = removes ? '' : shownIn === undefined ? undefined : answer.id;
     const shown = { secret: secretOf(answer, secret), at: target, isGone: removes };
-    show(doneText?.(answer) ?? `${label}: done.`, { ...shown, ...(of !== undefined && { of }) });
+    show(doneText?.(answer) ?? texts.administration.done(label), {
+      ...shown,
+      ...(of !== undefined && { of }),
+    });
     if (removes) open();
     else if (shownIn !== undefined) open(answer.id, shownIn);
     else onDone?.();

@@ -1,6 +1,7 @@
 import { MenuButton } from '@parley/ui/overlays/menu.tsx';
 import { Ellipsis } from 'lucide';
 import { useState } from 'preact/hooks';
+import { texts } from '../texts/texts.ts';
 import { type ActionButtonProps, ActionDialog } from './action-button.tsx';
 import type { Action } from './section.ts';
 import { useAdministration } from './use-administration.ts';
@@ -20,7 +21,7 @@ export function ActionMenu({ actions, ...about }: ActionMenuProps) {
     <>
       <MenuButton
         icon={Ellipsis}
-        label="More actions"
+        label={texts.administration.moreActions}
         items={here.map((action) => ({
           label: action.label,
           isDanger: action.isDanger === true,

@@ -3,6 +3,7 @@ import { useResource } from '@parley/ui/hooks/resource.ts';
 import { Link } from '../nav/link.tsx';
 import { usePlace } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { readApiDocument } from './api-document.ts';
 import { useSecrets } from './secrets.ts';
 import type { Section, SectionGroup } from './section.ts';
@@ -17,16 +18,16 @@ interface AdministrationProps {
 export function Administration({ groups }: AdministrationProps) {
   const { can } = useSignedIn();
   const { value: api, problem, reload } = useResource('document', readApiDocument);
-  if (!can('users:read')) return <p class="shell-empty">Your role does not include the administration.</p>;
+  if (!can('users:read')) return <p class="shell-empty">{texts.administration.notYours}</p>;
   if (problem !== '') {
     return (
       <div class="shell-empty" role="alert">
         <p>{problem}</p>
-        <Button onClick={reload}>Try again</Button>
+        <Button onClick={reload}>{texts.administration.tryAgain}</Button>
       </div>
     );
   }
-  if (api === null) return <p class="shell-empty">Loading…</p>;
+  if (api === null) return <p class="shell-empty">{texts.administration.loading}</p>;
   return (
     <ApiContext.Provider value={api}>
       <Sections groups={groups} />
@@ -53,7 +54,7 @@ function Sections({ groups: wanted }: AdministrationProps) {
         <Overview groups={groups} isUnknown={main.section !== ''} />
       ) : (
         <>
-          <nav class="administration-nav" aria-label="Administration">
+          <nav class="administration-nav" aria-label={texts.administration.title}>
             {groups.map(({ title, sections }) => (
               <div key={title}>
                 <h2 class="administration-group">{title}</h2>
@@ -96,8 +97,8 @@ interface OverviewProps {
 function Overview({ groups, isUnknown }: OverviewProps) {
   return (
     <div class="administration-overview">
-      <h1>Administration</h1>
-      {isUnknown && <p role="alert">This part is not there, or your role does not include it.</p>}
+      <h1>{texts.administration.title}</h1>
+      {isUnknown && <p role="alert">{texts.administration.unknown}</p>}
       {groups.map(({ title, sections }) => (
         <section key={title} aria-label={title}>
           <h2 class="administration-group">{title}</h2>

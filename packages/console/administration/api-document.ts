@@ -1,4 +1,5 @@
 import type { JsonSchema } from '@parley/ui/form/json-schema.ts';
+import { texts } from '../texts/texts.ts';
 
 /** An endpoint of the API, as its OpenAPI document describes it. */
 export interface Operation {
@@ -117,6 +118,6 @@ export function readApiDocument(): Promise<ApiDocument> {
 
 async function read(): Promise<ApiDocument> {
   const answer = await fetch('/v1/openapi.json');
-  if (!answer.ok) throw new Error(`The description of the API is not there (${answer.status}).`);
+  if (!answer.ok) throw new Error(texts.administration.noDocument(answer.status));
   return new ApiDocument((await answer.json()) as OpenApi);
 }

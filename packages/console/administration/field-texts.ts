@@ -1,4 +1,5 @@
 import type { FieldShape, Shape } from '@parley/ui/form/shape.ts';
+import { texts } from '../texts/texts.ts';
 
 /** What a form says of a field, in place of the description of the contract. */
 interface FieldText {
@@ -60,20 +61,10 @@ function below(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
 }
 
+const { external_id, metadata } = texts.administration.fields.forDevelopers;
+
 /** The fields by which applications name what is theirs. */
 export const FOR_DEVELOPERS: FieldTexts = {
-  external_id: {
-    label: 'External ID',
-    help: 'The ID that your own application has for it. No two may have the same.',
-    isForDevelopers: true,
-  },
-  metadata: {
-    label: 'Metadata',
-    help: 'Notes of your application: up to 50 names, each with a text. Customers see those that begin with “public_”.',
-    isForDevelopers: true,
-  },
-};
-
-export const PICTURE: FieldTexts = {
-  avatar_s3_key: { label: 'Picture', help: 'A PNG, JPEG, GIF or WebP of 2 MB at most.' },
+  external_id: { ...external_id, isForDevelopers: true },
+  metadata: { ...metadata, isForDevelopers: true },
 };

@@ -4,6 +4,7 @@ import { withoutNull } from '@parley/ui/form/json-schema.ts';
 import { labelOf, sentenceOf } from '@parley/ui/form/labels.ts';
 import { useEvent } from '@parley/ui/hooks/use-event.ts';
 import { useEffect, useId, useState } from 'preact/hooks';
+import { texts } from '../texts/texts.ts';
 import type { Operation, Parameter } from './api-document.ts';
 import { useAdministration } from './use-administration.ts';
 
@@ -27,7 +28,7 @@ export function Filters({ operation, values, onValues }: FiltersProps) {
   const sorted = [...filters].sort((a, b) => Number(b.name === WORDS) - Number(a.name === WORDS));
   if (sorted.length === 0) return null;
   return (
-    <search class="filters" aria-label="Filters">
+    <search class="filters" aria-label={texts.administration.filters}>
       {sorted.map((parameter) => (
         <Filter
           key={parameter.name}
@@ -50,14 +51,14 @@ function Filter({ parameter: { name, schema }, value, onValue }: FilterProps) {
   const id = useId();
   const { api, special: specialOf } = useAdministration();
   const { schema: one } = withoutNull(schema.items ?? schema, api.resolve);
-  const label = name === WORDS ? 'Search' : labelOf(name.replace('[]', ''));
+  const label = name === WORDS ? texts.administration.search : labelOf(name.replace('[]', ''));
   const special = specialOf(name, one);
   return (
     <div class="filter">
       <label for={id}>{label}</label>
       {one.enum !== undefined ? (
         <select id={id} value={value} onChange={({ currentTarget }) => onValue(currentTarget.value)}>
-          <option value="">All</option>
+          <option value="">{texts.administration.all}</option>
           {one.enum.map((member) => (
             <option key={String(member)} value={String(member)}>
               {sentenceOf(String(member).replace('.', ': '))}

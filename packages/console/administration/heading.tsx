@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Link } from '../nav/link.tsx';
 import { useNamedPage } from '../nav/page-name.ts';
+import { texts } from '../texts/texts.ts';
 import type { Section } from './section.ts';
 
 export interface HeadingProps {
@@ -23,8 +24,8 @@ export function Heading({ section, title, children }: HeadingProps) {
   }, []);
   return (
     <header class="administration-head">
-      <nav aria-label="Way back">
-        <Link to={{ main: { at: 'administration', section: '' } }}>Administration</Link>
+      <nav aria-label={texts.administration.wayBack}>
+        <Link to={{ main: { at: 'administration', section: '' } }}>{texts.administration.title}</Link>
         {title !== undefined && section.list !== undefined && (
           <>
             {' / '}

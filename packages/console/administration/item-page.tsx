@@ -7,6 +7,7 @@ import { Confirm } from '@parley/ui/overlays/confirm.tsx';
 import { Pencil } from 'lucide';
 import { useMemo, useState } from 'preact/hooks';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { ActionButton } from './action-button.tsx';
 import { ActionMenu } from './action-menu.tsx';
 import { filled, type Operation } from './api-document.ts';
@@ -27,7 +28,7 @@ export interface ItemPageProps {
 export function ItemPage({ id }: ItemPageProps) {
   const { section } = usePage();
   const operation = useAdministration().offered(section.get);
-  if (operation === undefined) return <Heading section={section} title="This is not offered to your role" />;
+  if (operation === undefined) return <Heading section={section} title={texts.administration.notOffered} />;
   return <LoadedItem id={id} operation={operation} />;
 }
 
@@ -47,7 +48,7 @@ function LoadedItem({ operation, id }: ItemPageProps & { readonly operation: Ope
   if (item === null) {
     return (
       <>
-        <Heading section={section} title={problem === '' ? 'Loading…' : section.title} />
+        <Heading section={section} title={problem === '' ? texts.administration.loading : section.title} />
         <Problem text={problem} />
       </>
     );
@@ -68,7 +69,7 @@ function LoadedItem({ operation, id }: ItemPageProps & { readonly operation: Ope
       <Heading section={section} title={title}>
         {isEditable && !isEditing && (
           <Button icon={Pencil} onClick={() => setEditing(true)}>
-            Edit
+            {texts.administration.edit}
           </Button>
         )}
         {here
@@ -88,7 +89,7 @@ function LoadedItem({ operation, id }: ItemPageProps & { readonly operation: Ope
           onDone={(saved) => {
             setEditing(false);
             if (saved === undefined) return;
-            show('The changes are saved.', { secret: secretOf(saved, section.secret), of: title });
+            show(texts.administration.saved, { secret: secretOf(saved, section.secret), of: title });
             void reload();
           }}
         />
@@ -116,15 +117,15 @@ function EditForm({ id, update, item, onDone }: EditFormProps) {
   const { section } = usePage();
   const { api, offered, call, special } = useAdministration();
   const [asked, setAsked] = useState<{ readonly body: object; readonly meaning: Meaning }>();
-  const { texts, beside } = section;
-  const shape = useMemo(() => worded(shapeOf(update.body ?? {}, api.resolve), texts), [update, api, texts]);
+  const { texts: words, beside } = section;
+  const shape = useMemo(() => worded(shapeOf(update.body ?? {}, api.resolve), words), [update, api, words]);
   const save = async (body: object) => {
     const isNothing = update.method === 'PATCH' && Object.keys(body).length === 0;
     onDone(isNothing ? item : ((await call(update, { ids: [id], body })) as Item));
   };
   const read: Read = async (name, values) => {
     const operation = offered(name);
-    if (operation === undefined) throw new Error(`What it means cannot be read: ${name} is not offered.`);
+    if (operation === undefined) throw new Error(texts.administration.meaningUnknown(name));
     const given = Object.entries(values).filter(([, value]) => value !== null);
     return await call(operation, { query: new URLSearchParams(given.map(([key, it]) => [key, String(it)])) });
   };
@@ -139,17 +140,17 @@ function EditForm({ id, update, item, onDone }: EditFormProps) {
         beside={beside}
         value={section.asBody?.(item) ?? item}
         sendsChanges={update.method === 'PATCH'}
-        submitLabel="Save"
+        submitLabel={texts.administration.save}
         special={special}
         onCancel={() => onDone()}
         onSubmit={submit}
       />
       {asked !== undefined && (
         <Confirm
-          title={`Change the ${section.one}?`}
+          title={texts.administration.askChange(section.one)}
           text={asked.meaning.text}
           tick={asked.meaning.tick}
-          action={`Change the ${section.one}`}
+          action={texts.administration.change(section.one)}
           isDanger
           onConfirm={() => save(asked.body)}
           onClose={() => setAsked(undefined)}

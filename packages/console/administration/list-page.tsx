@@ -1,5 +1,6 @@
 import { Button } from '@parley/ui/elements/button.tsx';
 import { Plus } from 'lucide';
+import { texts } from '../texts/texts.ts';
 import { ActionButton } from './action-button.tsx';
 import { Heading } from './heading.tsx';
 import { usePage } from './page.ts';
@@ -21,7 +22,7 @@ export function ListPage() {
         ))}
         {offered(create) && (
           <Button look="primary" icon={Plus} onClick={() => open('new')}>
-            New {section.one}
+            {texts.administration.new(section.one)}
           </Button>
         )}
       </Heading>

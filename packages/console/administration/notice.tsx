@@ -2,6 +2,7 @@ import { Button, IconButton } from '@parley/ui/elements/button.tsx';
 import { Confirm } from '@parley/ui/overlays/confirm.tsx';
 import { Check, Copy, X } from 'lucide';
 import { useState } from 'preact/hooks';
+import { texts } from '../texts/texts.ts';
 
 export interface Notice {
   readonly text: string;
@@ -21,17 +22,18 @@ export function NoticeBox({ text, secret, of, onClose }: Notice & { readonly onC
       {secret !== undefined && (
         <>
           <p>
-            <strong>{of}</strong>: it is shown this once. Keep it where it is safe.
+            <strong>{of}</strong>
+            {texts.administration.shownOnce}
           </p>
-          <CopyLine label="Secret" text={secret} onCopied={() => setCopied(true)} />
+          <CopyLine label={texts.administration.secret} text={secret} onCopied={() => setCopied(true)} />
         </>
       )}
-      <IconButton icon={X} label="Close the notice" onClick={close} />
+      <IconButton icon={X} label={texts.administration.closeNotice} onClick={close} />
       {isAsked && (
         <Confirm
-          title="Close without a copy?"
-          text="It was not copied, and cannot be shown again."
-          action="Close anyway"
+          title={texts.administration.askClose}
+          text={texts.administration.notCopied}
+          action={texts.administration.closeAnyway}
           isDanger
           onConfirm={async () => onClose()}
           onClose={() => setAsked(false)}
@@ -71,7 +73,7 @@ export function CopyLine({ label, text, onCopied }: CopyLineProps) {
           );
         }}
       >
-        {isCopied ? 'Copied' : 'Copy'}
+        {isCopied ? texts.administration.copied : texts.administration.copy}
       </Button>
     </span>
   );

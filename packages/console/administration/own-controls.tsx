@@ -3,6 +3,7 @@ import { itemsOf } from '@parley/ui/form/draft.ts';
 import type { OwnControlProps, Special } from '@parley/ui/form/form-context.ts';
 import { sentenceOf } from '@parley/ui/form/labels.ts';
 import { useId } from 'preact/hooks';
+import { texts } from '../texts/texts.ts';
 
 /** The controls of fields that are more than a text, by the names of the fields. */
 export const OWN_CONTROLS: Readonly<Record<string, Special>> = {
@@ -32,7 +33,7 @@ function EventPicker({ draft, onDraft }: OwnControlProps) {
   const isAll = known.includes(ALL);
   return (
     <div class="event-picker">
-      <Tick text="Everything, also what is added later" isOn={isAll} onTick={(is) => toggle([ALL], is)} />
+      <Tick text={texts.administration.allEvents} isOn={isAll} onTick={(is) => toggle([ALL], is)} />
       {!isAll &&
         AREAS.map(([area, names]) => {
           const whole = `${area}.*`;
@@ -40,7 +41,7 @@ function EventPicker({ draft, onDraft }: OwnControlProps) {
           return (
             <div key={area} class="event-area">
               <Tick
-                text={`${sentenceOf(area)}: all`}
+                text={texts.administration.allOf(sentenceOf(area))}
                 isOn={isWhole}
                 onTick={(is) =>
                   onDraft([...chosen.filter((one) => !one.startsWith(`${area}.`)), ...(is ? [whole] : [])])
@@ -60,9 +61,9 @@ function EventPicker({ draft, onDraft }: OwnControlProps) {
         })}
       <div class="field">
         <label class="field-label" for={id}>
-          Events of your applications
+          {texts.administration.ownEvents}
         </label>
-        <p class="field-help">Names with spaces between them: order.created order.paid</p>
+        <p class="field-help">{texts.administration.ownEventsHelp}</p>
         <input
           id={id}
           autocomplete="off"
@@ -99,7 +100,7 @@ function ColorField({ wiring, label, draft, onDraft }: OwnControlProps) {
     <span class="field-line color-field">
       <input
         type="color"
-        aria-label={`Pick: ${label}`}
+        aria-label={texts.administration.pick(label)}
         value={isColor ? text : '#0f766e'}
         onInput={({ currentTarget }) => onDraft(currentTarget.value)}
       />

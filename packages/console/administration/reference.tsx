@@ -3,6 +3,7 @@ import { ActorName } from '../names/actor-name.tsx';
 import { Link } from '../nav/link.tsx';
 import type { Place } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { filled } from './api-document.ts';
 import type { Item } from './section.ts';
 import { useAdministration } from './use-administration.ts';
@@ -41,13 +42,13 @@ function Reference({ id, prefix }: { readonly id: string; readonly prefix: strin
   const name =
     get === undefined
       ? prefix === 'run'
-        ? 'Run'
+        ? texts.administration.run
         : undefined
       : value === null
         ? problem !== '' || operation === undefined
           ? id
           : '…'
-        : String(value.name ?? value.title ?? value.url ?? 'Without a title');
+        : String(value.name ?? value.title ?? value.url ?? texts.administration.untitled);
   return (
     <Link to={placeOf(prefix, id, section)} title={id}>
       {name ?? <ActorName id={id} />}

@@ -6,6 +6,7 @@ import { usePages } from '@parley/ui/hooks/pages.ts';
 import { useMemo, useState } from 'preact/hooks';
 import { Link } from '../nav/link.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { ActionButton } from './action-button.tsx';
 import { filled, type Operation } from './api-document.ts';
 import { columnsOf } from './columns.tsx';
@@ -50,9 +51,11 @@ export function ResourceList({ caption, operation, ids, columns, ...props }: Res
     <div class="resource-list">
       {hasFilters && <Filters operation={operation} values={values} onValues={setValues} />}
       <Problem text={problem} />
-      {rows === null && problem === '' && <p role="status">Loading…</p>}
+      {rows === null && problem === '' && <p role="status">{texts.administration.loading}</p>}
       {rows?.length === 0 && (
-        <p class="resource-list-none">{isFiltered ? 'Nothing fits the filters.' : 'None yet.'}</p>
+        <p class="resource-list-none">
+          {isFiltered ? texts.administration.noneFits : texts.administration.none}
+        </p>
       )}
       {rows !== null && rows.length > 0 && (
         <Table
@@ -83,7 +86,7 @@ export function ResourceList({ caption, operation, ids, columns, ...props }: Res
           }
         />
       )}
-      {hasMore && <Button onClick={more}>Show more</Button>}
+      {hasMore && <Button onClick={more}>{texts.administration.showMore}</Button>}
     </div>
   );
 }

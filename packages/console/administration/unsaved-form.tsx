@@ -2,6 +2,7 @@ import { SchemaForm, type SchemaFormProps } from '@parley/ui/form/schema-form.ts
 import { Confirm } from '@parley/ui/overlays/confirm.tsx';
 import { useState } from 'preact/hooks';
 import { useHeldPlace } from '../nav/held-place.ts';
+import { texts } from '../texts/texts.ts';
 
 /** A form that is not left with what was typed into it without a question. */
 export function UnsavedForm({ onSubmit, onCancel, ...props }: Omit<SchemaFormProps, 'onEdited'>) {
@@ -34,9 +35,9 @@ export function UnsavedForm({ onSubmit, onCancel, ...props }: Omit<SchemaFormPro
       />
       {leave !== undefined && (
         <Confirm
-          title="Leave the form?"
-          text="What you have typed is not saved."
-          action="Leave"
+          title={texts.administration.askLeave}
+          text={texts.administration.notSaved}
+          action={texts.administration.leave}
           isDanger
           onConfirm={async () => leave()}
           onClose={() => setLeave(undefined)}

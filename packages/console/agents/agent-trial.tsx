@@ -9,6 +9,7 @@ import type { Item, MoreProps } from '../administration/section.ts';
 import { useAdministration } from '../administration/use-administration.ts';
 import { Link } from '../nav/link.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { Conversation } from '../timeline/conversation.tsx';
 
 /** Tries an agent in place: a conversation of the caller and the agent alone. */
@@ -23,19 +24,15 @@ export function AgentTrial({ item }: MoreProps) {
     const { id } = await client.conversations.create({
       type: 'group',
       audience: 'internal',
-      title: `Trial of ${name}`,
+      title: texts.agents.trialOf(String(name)),
       participants: [{ type: 'agent', actor_id: String(agent), agent_trigger_policy: 'always' }],
     });
     setConversation(id);
   };
   return (
-    <section class="administration-part" aria-label="Trial">
-      <h2>Trial</h2>
-      {hindrance === undefined ? (
-        <p>A conversation with the agent alone. It answers every message, and each answer is a run.</p>
-      ) : (
-        <p role="note">{hindrance}</p>
-      )}
+    <section class="administration-part" aria-label={texts.agents.trial}>
+      <h2>{texts.agents.trial}</h2>
+      {hindrance === undefined ? <p>{texts.agents.aboutTrial}</p> : <p role="note">{hindrance}</p>}
       <Problem text={problem} />
       {conversation !== undefined ? (
         <>
@@ -47,7 +44,7 @@ export function AgentTrial({ item }: MoreProps) {
       ) : (
         hindrance === undefined && (
           <p>
-            <Button onClick={() => run(begin)}>Try it</Button>
+            <Button onClick={() => run(begin)}>{texts.agents.try}</Button>
           </p>
         )
       )}
@@ -57,12 +54,9 @@ export function AgentTrial({ item }: MoreProps) {
 
 /** Returns why the agent would not answer; undefined if nothing is known to hinder it. */
 function hindranceOf({ role, role_id, status, trigger_type }: Item): string | undefined {
-  if (status !== 'active') return 'It is inactive, so it is not started. Edit it to make it active.';
-  if ((role ?? role_id ?? null) === null) return 'It has no role, so it cannot run. Edit it to give it one.';
-  if (trigger_type !== 'chat') {
-    return 'It does not answer messages: the clock, an event or a person starts it. “Start a run” starts it now.';
-  }
-  return undefined;
+  if (status !== 'active') return texts.agents.inactive;
+  if ((role ?? role_id ?? null) === null) return texts.agents.noRole;
+  return trigger_type === 'chat' ? undefined : texts.agents.noChat;
 }
 
 interface LastRunProps {
@@ -84,8 +78,8 @@ function LastRun({ agent, conversation }: LastRunProps) {
   if (run?.status !== 'failed') return null;
   return (
     <p class="field-problem" role="alert">
-      It did not answer: {run.error_message ?? 'the run failed.'}{' '}
-      <Link to={{ main: { at: 'administration', section: 'runs', id: run.id } }}>Show the run</Link>
+      {texts.agents.noAnswer(run.error_message ?? texts.agents.runFailed)}{' '}
+      <Link to={{ main: { at: 'administration', section: 'runs', id: run.id } }}>{texts.agents.showRun}</Link>
     </p>
   );
 }

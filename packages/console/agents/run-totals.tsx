@@ -1,6 +1,7 @@
-import { costText } from '@parley/ui/text/amounts.ts';
+import { costText, countText } from '@parley/ui/text/amounts.ts';
 import type { MoreProps } from '../administration/section.ts';
 import { Link } from '../nav/link.tsx';
+import { texts } from '../texts/texts.ts';
 import { type CountedStep, costOf } from './run-cost.ts';
 
 /** The cost of a run, and its place. */
@@ -10,17 +11,20 @@ export function RunTotals({ item }: MoreProps) {
     steps.reduce((total, step) => total + (of(step) ?? 0), 0);
   const { conversation_id: conversation } = item;
   return (
-    <section class="administration-part" aria-label="Totals">
-      <h2>Totals</h2>
+    <section class="administration-part" aria-label={texts.agents.totals}>
+      <h2>{texts.agents.totals}</h2>
       <dl class="facts">
-        <Total name="Cost" value={costText(costOf(item) ?? 0)} />
-        <Total name="Tokens read" value={sum(({ input_tokens }) => input_tokens).toLocaleString()} />
-        <Total name="Tokens written" value={sum(({ output_tokens }) => output_tokens).toLocaleString()} />
+        <Total name={texts.agents.cost} value={costText(costOf(item) ?? 0)} />
+        <Total name={texts.agents.tokensRead} value={countText(sum(({ input_tokens }) => input_tokens))} />
+        <Total
+          name={texts.agents.tokensWritten}
+          value={countText(sum(({ output_tokens }) => output_tokens))}
+        />
       </dl>
       {typeof conversation === 'string' && (
         <p>
           <Link to={{ main: { at: 'conversation', id: conversation }, pane: { shows: 'run', id: item.id } }}>
-            Show it in its conversation
+            {texts.agents.showInConversation}
           </Link>
         </p>
       )}

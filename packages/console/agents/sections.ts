@@ -1,5 +1,6 @@
 import { type Item, isStatus, type Section } from '../administration/section.ts';
 import { AGENT_TEXTS, START_TEXTS } from '../administration/texts/agent-texts.ts';
+import { texts } from '../texts/texts.ts';
 import { AgentTrial } from './agent-trial.tsx';
 import { costOf } from './run-cost.ts';
 import { RunTotals } from './run-totals.tsx';
@@ -10,9 +11,9 @@ export const AGENT_SECTIONS: readonly Section[] = [
     slug: 'agents',
     texts: AGENT_TEXTS,
     begin: () => ({ trigger_type: 'chat' }),
-    title: 'Agents',
-    one: 'agent',
-    about: 'Automated colleagues: their instructions, models, tools and triggers.',
+    title: texts.agents.title,
+    one: texts.agents.one,
+    about: texts.agents.about,
     list: 'list_agents',
     get: 'get_agent',
     create: 'create_agent',
@@ -22,25 +23,25 @@ export const AGENT_SECTIONS: readonly Section[] = [
     omit: ['role_id', 'actor_id', 'avatar_url'],
     asBody: agentBody,
     actions: [
-      { label: 'Start a run', operation: 'trigger_agent_run', shownIn: 'runs', texts: START_TEXTS },
+      { label: texts.agents.start, operation: 'trigger_agent_run', shownIn: 'runs', texts: START_TEXTS },
       {
-        label: 'Delete',
+        label: texts.agents.delete,
         operation: 'delete_agent',
         when: ({ editability }) => editability === 'editable',
-        warning: 'The agent stops at once and is removed. This cannot be undone.',
+        warning: texts.agents.deleteWarning,
         isDanger: true,
         removes: true,
       },
     ],
     parts: [
       {
-        title: 'Runs',
+        title: texts.agents.runs,
         list: 'list_agent_runs',
         columns: ['created_at', 'trigger_type', 'status', 'duration_ms', 'error_message'],
         shownIn: 'runs',
       },
       {
-        title: 'Times of the schedule',
+        title: texts.agents.occurrences,
         list: 'list_agent_occurrences',
         columns: ['due_at', 'outcome', 'reason'],
       },
@@ -50,9 +51,9 @@ export const AGENT_SECTIONS: readonly Section[] = [
   {
     slug: 'runs',
     texts: {},
-    title: 'Runs of agents',
-    one: 'run',
-    about: 'What agents did, step by step, what it cost, and what failed.',
+    title: texts.agents.allRuns,
+    one: texts.agents.run,
+    about: texts.agents.aboutRuns,
     list: 'list_runs',
     get: 'get_agent_run',
     include: {
@@ -64,16 +65,16 @@ export const AGENT_SECTIONS: readonly Section[] = [
     omit: ['steps', 'actions', 'agent_id', 'triggered_by_id'],
     actions: [
       {
-        label: 'Stop',
+        label: texts.agents.stop,
         operation: 'cancel_agent_run',
         when: isStatus('pending', 'running', 'awaiting_input', 'awaiting_approval'),
-        warning: 'The agent stops where it is.',
+        warning: texts.agents.stopWarning,
         isDanger: true,
       },
     ],
     parts: [
       {
-        title: 'Steps',
+        title: texts.agents.steps,
         field: 'steps',
         columns: [
           'position',
@@ -87,7 +88,7 @@ export const AGENT_SECTIONS: readonly Section[] = [
         ],
       },
       {
-        title: 'Calls of tools',
+        title: texts.agents.calls,
         field: 'actions',
         columns: ['tool', 'status', 'arguments', 'result', 'error_message'],
       },
@@ -97,9 +98,9 @@ export const AGENT_SECTIONS: readonly Section[] = [
   {
     slug: 'tools',
     texts: {},
-    title: 'Tools',
-    one: 'tool',
-    about: 'What agents can be given.',
+    title: texts.agents.tools,
+    one: texts.agents.tool,
+    about: texts.agents.aboutTools,
     list: 'list_tools',
     columns: ['name', 'slug', 'description', 'category', 'mutating'],
   },

@@ -1,5 +1,6 @@
 import type { Section } from '../administration/section.ts';
 import { EXPORT_TEXTS, RETENTION_TEXTS } from '../administration/texts/data-texts.ts';
+import { texts } from '../texts/texts.ts';
 import { ExportFile } from './export-file.tsx';
 import { retentionMeaning } from './retention-meaning.ts';
 
@@ -8,17 +9,22 @@ export const COMPLIANCE_SECTIONS: readonly Section[] = [
   {
     slug: 'exports',
     texts: {},
-    title: 'Exports',
-    one: 'export',
-    about: 'What is kept of a person or a conversation, as a signed archive.',
+    title: texts.compliance.exports,
+    one: texts.compliance.export,
+    about: texts.compliance.aboutExports,
     list: 'list_exports',
     get: 'get_export',
     columns: ['subject_type', 'subject_id', 'status', 'created_at', 'expires_at'],
     omit: ['url'],
     begins: [
-      { label: 'Export a person', operation: 'create_user_export', shownIn: 'exports', texts: EXPORT_TEXTS },
       {
-        label: 'Export a conversation',
+        label: texts.compliance.exportPerson,
+        operation: 'create_user_export',
+        shownIn: 'exports',
+        texts: EXPORT_TEXTS,
+      },
+      {
+        label: texts.compliance.exportConversation,
         operation: 'create_conversation_export',
         shownIn: 'exports',
         texts: EXPORT_TEXTS,
@@ -29,9 +35,9 @@ export const COMPLIANCE_SECTIONS: readonly Section[] = [
   {
     slug: 'erasures',
     texts: {},
-    title: 'Erasures',
-    one: 'erasure',
-    about: 'Persons that were removed for good.',
+    title: texts.compliance.erasures,
+    one: texts.compliance.erasure,
+    about: texts.compliance.aboutErasures,
     list: 'list_erasures',
     get: 'get_erasure',
     columns: ['created_at', 'user_id', 'messages', 'status'],
@@ -39,9 +45,9 @@ export const COMPLIANCE_SECTIONS: readonly Section[] = [
   {
     slug: 'retention',
     texts: RETENTION_TEXTS,
-    title: 'Retention',
-    one: 'policy',
-    about: 'After how many days things are purged. Empty: they are kept.',
+    title: texts.compliance.retention,
+    one: texts.compliance.policy,
+    about: texts.compliance.aboutRetention,
     get: 'get_retention_policy',
     update: 'set_retention_policy',
     meaningOf: retentionMeaning,

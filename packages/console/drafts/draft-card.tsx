@@ -11,6 +11,7 @@ import { shortTimeOf } from '@parley/ui/text/time.ts';
 import { Check, FileText, Pencil, X } from 'lucide';
 import { useState } from 'preact/hooks';
 import { INCOMPLETE_WORDS } from '../runs/incomplete-words.ts';
+import { texts } from '../texts/texts.ts';
 import { MessageEdit } from '../writing/message-edit.tsx';
 import { useStanding } from '../writing/use-standing.ts';
 import { refusalOf } from '../writing/writable.ts';
@@ -31,23 +32,23 @@ export function DraftCard({ conversationId, draft }: DraftCardProps) {
   const mayDecide = standing.can('messaging:update') && refusalOf(standing) === null;
   const isGrowing = draft.streaming_state === 'streaming';
   const author = draft.author ?? people.get(draft.author_id ?? '');
-  const name = author?.name ?? 'A colleague';
+  const name = author?.name ?? texts.drafts.colleague;
   const editor = people.get(draft.edited_by ?? '')?.name;
   const approve = () => run(async () => live?.approve(id));
   return (
     <article
       class="draft-card"
       data-focus="button:enabled"
-      aria-label={`Reply draft of ${name}`}
+      aria-label={texts.drafts.draftOf(name)}
       aria-busy={isGrowing}
     >
       <header class="draft-card-head">
         <Avatar name={name} url={author?.avatar_url} size={24} />
         <p>
-          <strong>{name}</strong> proposes a reply {draft.channel === 'email' && 'by mail '}
+          {texts.drafts.proposes(<strong>{name}</strong>, draft.channel === 'email')}
           <small>
             {shortTimeOf(draft.created_at)}
-            {editor !== undefined && ` · edited by ${editor}`}
+            {editor !== undefined && texts.drafts.editedBy(editor)}
           </small>
         </p>
       </header>
@@ -67,20 +68,20 @@ export function DraftCard({ conversationId, draft }: DraftCardProps) {
       )}
       {draft.incomplete && (
         <p class="draft-card-cut">
-          {INCOMPLETE_WORDS[draft.incomplete]} Read it to the end before you send it.
+          {INCOMPLETE_WORDS[draft.incomplete]} {texts.drafts.readToEnd}
         </p>
       )}
-      <Problem text={problem === '' ? '' : `Not sent: ${problem}`} />
+      <Problem text={problem === '' ? '' : texts.drafts.notSent(problem)} />
       {mayDecide && shows === 'text' && (
         <div class="draft-card-tools">
           <Button look="primary" icon={Check} disabled={isGrowing || isBusy} onClick={approve}>
-            Approve and send
+            {texts.drafts.approve}
           </Button>
           <Button icon={Pencil} disabled={isGrowing || isBusy} onClick={() => setShows('edit')}>
-            Edit
+            {texts.drafts.edit}
           </Button>
           <Button icon={X} disabled={isGrowing || isBusy} onClick={() => setShows('reject')}>
-            Reject
+            {texts.drafts.reject}
           </Button>
         </div>
       )}
@@ -91,22 +92,22 @@ export function DraftCard({ conversationId, draft }: DraftCardProps) {
 function Content({ draft }: { readonly draft: ChatMessage }) {
   const { subject, cc = null, body, attachments } = draft;
   return (
-    <section class="draft-card-content" aria-label="Text of the draft" tabIndex={0}>
+    <section class="draft-card-content" aria-label={texts.drafts.text} tabIndex={0}>
       {subject !== null && (
         <p class="draft-card-mail">
-          <span>Subject</span> {subject}
+          <span>{texts.drafts.subject}</span> {subject}
         </p>
       )}
       {cc !== null && cc.length > 0 && (
         <p class="draft-card-mail">
-          <span>Copies</span> {cc.join(', ')}
+          <span>{texts.drafts.copies}</span> {cc.join(', ')}
         </p>
       )}
       <Markdown text={body ?? ''} />
       {attachments?.map(({ id, filename, url }) => (
         <p key={id} class="draft-card-file">
           <Icon of={FileText} size={14} />{' '}
-          {shownName(filename ?? (url === null ? 'A resource' : shownAddress(url)))}
+          {shownName(filename ?? (url === null ? texts.drafts.resource : shownAddress(url)))}
         </p>
       ))}
     </section>

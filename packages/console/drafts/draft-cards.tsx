@@ -1,6 +1,7 @@
 import { useConversation } from '@parley/client/react';
 import { IconButton } from '@parley/ui/elements/button.tsx';
 import { X } from 'lucide';
+import { texts } from '../texts/texts.ts';
 import { DraftCard } from './draft-card.tsx';
 import { useRejections } from './use-rejections.ts';
 
@@ -10,11 +11,11 @@ export function DraftCards({ conversationId }: { readonly conversationId: string
   const { rejections, dismiss } = useRejections(conversationId);
   if (drafts.length === 0 && rejections.length === 0) return null;
   return (
-    <section class="draft-cards" aria-label="Reply drafts">
+    <section class="draft-cards" aria-label={texts.drafts.drafts}>
       {rejections.map(({ id, reason }) => (
         <div key={id} class="draft-rejected" role="status">
-          <p>Your draft was rejected{reason === null ? '.' : `: ${reason}`}</p>
-          <IconButton icon={X} label="Dismiss" onClick={() => dismiss(id)} />
+          <p>{texts.drafts.rejected(reason)}</p>
+          <IconButton icon={X} label={texts.drafts.dismiss} onClick={() => dismiss(id)} />
         </div>
       ))}
       {drafts.map((draft) => (

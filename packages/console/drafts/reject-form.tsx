@@ -5,6 +5,7 @@ import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { TextField } from '@parley/ui/typing/text-field.tsx';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { texts } from '../texts/texts.ts';
 
 export interface RejectFormProps {
   /** Undefined where no reason is given. */
@@ -27,8 +28,8 @@ export function RejectForm({ onReject, onEnd }: RejectFormProps) {
   return (
     <form ref={form} class="reject-form" onSubmit={reject}>
       <TextField
-        label="Why it is rejected"
-        placeholder="Why? The author and the team see it"
+        label={texts.drafts.why}
+        placeholder={texts.drafts.whyHint}
         maxLength={MESSAGE_LIMITS.rejectionReasonCharacters}
         value={why}
         onText={setWhy}
@@ -44,9 +45,9 @@ export function RejectForm({ onReject, onEnd }: RejectFormProps) {
       />
       <Problem text={problem} />
       <div class="draft-card-tools">
-        <Button onClick={onEnd}>Cancel</Button>
+        <Button onClick={onEnd}>{texts.drafts.cancel}</Button>
         <Button type="submit" look="danger" disabled={isBusy}>
-          Reject the draft
+          {texts.drafts.rejectDraft}
         </Button>
       </div>
     </form>

@@ -3,6 +3,7 @@ import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import { Icon } from '@parley/ui/elements/icon.tsx';
 import { fullTimeOf, shortTimeOf } from '@parley/ui/text/time.ts';
 import { Scale } from 'lucide';
+import { texts } from '../texts/texts.ts';
 import { useHoldTrail } from './hold-trail.ts';
 
 /** Says in the head of a conversation that it is under legal hold; nothing if it is not. */
@@ -17,10 +18,10 @@ function Held({ conversation }: { readonly conversation: Conversation }) {
     <p class="hold-banner" role="note">
       <Icon of={Scale} size={16} />
       <span>
-        <strong>Legal hold.</strong> Nothing here can be deleted.
+        <strong>{texts.holds.legalHold}</strong> {texts.holds.nothingDeleted}
         {last && (
           <span title={fullTimeOf(last.at)}>
-            {` Set by ${last.by ?? 'the service'}, ${shortTimeOf(last.at)}${last.reason ? `: ${last.reason}` : '.'}`}
+            {texts.holds.setBy(last.by ?? texts.holds.service, shortTimeOf(last.at), last.reason)}
           </span>
         )}
       </span>

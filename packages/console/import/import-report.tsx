@@ -4,11 +4,13 @@ import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { sentenceOf } from '@parley/ui/form/labels.ts';
+import { countText } from '@parley/ui/text/amounts.ts';
 import { useId, useRef, useState } from 'preact/hooks';
 import { columnsOf } from '../administration/columns.tsx';
 import type { Item, MoreProps } from '../administration/section.ts';
 import { useAdministration } from '../administration/use-administration.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { Progress } from './upload-progress.tsx';
 
 /** The needs of an import, its progress, and its results. */
@@ -25,15 +27,19 @@ export function ImportReport({ item, reload }: MoreProps) {
       )}
       {status === 'running' && (
         <p role="status">
-          <progress aria-label="Import" max={Math.max(1, progress.total)} value={progress.done} />{' '}
-          {progress.done} of {progress.total}
+          <progress
+            aria-label={texts.import.import}
+            max={Math.max(1, progress.total)}
+            value={progress.done}
+          />{' '}
+          {texts.import.progress(progress.done, progress.total)}
         </p>
       )}
       {rows.length > 0 && (
         <section class="administration-part">
-          <h2>Report</h2>
+          <h2>{texts.import.report}</h2>
           <Table
-            caption="Report"
+            caption={texts.import.report}
             columns={columns.map((column, index) =>
               index > 0 ? column : { ...column, cell: (row: Item) => sentenceOf(String(row.type)) },
             )}
@@ -61,7 +67,7 @@ function Rest({ made, onDone }: RestProps) {
   const go = async () => {
     const archive = file.current!.files?.[0];
     if (archive?.size !== made.size_bytes) {
-      throw new Error(`Choose the same archive again: it has ${made.size_bytes.toLocaleString()} bytes.`);
+      throw new Error(texts.import.chooseAgain(countText(made.size_bytes)));
     }
     try {
       const facts: ArchiveFacts = { source: made.source };
@@ -72,14 +78,14 @@ function Rest({ made, onDone }: RestProps) {
     }
   };
   return (
-    <section class="administration-part field" aria-label="Upload">
-      <h2>Upload</h2>
-      <label for={id}>The archive, to go on where the upload was broken off</label>
+    <section class="administration-part field" aria-label={texts.import.upload}>
+      <h2>{texts.import.upload}</h2>
+      <label for={id}>{texts.import.rest}</label>
       <input ref={file} id={id} type="file" />
       {progress && <Progress {...progress} />}
       <Problem text={problem} />
       <p>
-        <Button onClick={() => run(go)}>Go on</Button>
+        <Button onClick={() => run(go)}>{texts.import.goOn}</Button>
       </p>
     </section>
   );

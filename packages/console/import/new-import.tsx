@@ -7,6 +7,7 @@ import { IMPORT_TEXTS } from '../administration/texts/data-texts.ts';
 import { UnsavedForm } from '../administration/unsaved-form.tsx';
 import { useAdministration } from '../administration/use-administration.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { Progress } from './upload-progress.tsx';
 
 /** The fields that the file itself answers. */
@@ -29,10 +30,10 @@ export function NewImport({ onMade }: NewProps) {
   return (
     <UnsavedForm
       shape={shape}
-      submitLabel="Upload and start"
+      submitLabel={texts.import.uploadAndStart}
       onSubmit={async (body) => {
         const archive = file.current!.files?.[0];
-        setProblem(archive === undefined ? 'Choose the archive.' : '');
+        setProblem(archive === undefined ? texts.import.choose : '');
         if (archive === undefined) {
           file.current!.focus();
           return;
@@ -47,7 +48,8 @@ export function NewImport({ onMade }: NewProps) {
     >
       <div class="field">
         <label class="field-label" for={id}>
-          Archive<span aria-hidden="true"> *</span>
+          {texts.import.archive}
+          <span aria-hidden="true"> *</span>
         </label>
         <input
           ref={file}

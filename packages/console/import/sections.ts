@@ -1,5 +1,6 @@
 import { isStatus, type Section } from '../administration/section.ts';
 import { IMPORT_TEXTS } from '../administration/texts/data-texts.ts';
+import { texts } from '../texts/texts.ts';
 import { ImportReport } from './import-report.tsx';
 import { NewImport } from './new-import.tsx';
 
@@ -8,9 +9,9 @@ export const IMPORT_SECTIONS: readonly Section[] = [
   {
     slug: 'imports',
     texts: IMPORT_TEXTS,
-    title: 'Imports',
-    one: 'import',
-    about: 'Archives of other services, and what became of them.',
+    title: texts.import.title,
+    one: texts.import.one,
+    about: texts.import.about,
     list: 'list_imports',
     get: 'get_import',
     create: 'create_import',
@@ -20,16 +21,16 @@ export const IMPORT_SECTIONS: readonly Section[] = [
     More: ImportReport,
     actions: [
       {
-        label: 'Cancel',
+        label: texts.import.cancel,
         operation: 'cancel_import',
         when: isStatus('awaiting_upload', 'queued', 'running'),
-        warning: 'The import stops. What it has made stays.',
+        warning: texts.import.cancelWarning,
         isDanger: true,
       },
     ],
     parts: [
       {
-        title: 'Remarks',
+        title: texts.import.remarks,
         list: 'list_import_remarks',
         columns: ['type', 'reason', 'count', 'detail', 'place'],
       },

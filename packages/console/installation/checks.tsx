@@ -2,6 +2,7 @@ import type { InstallationCheck } from '@parley/protocol/resources/installation.
 import { Icon } from '@parley/ui/elements/icon.tsx';
 import { sentenceOf } from '@parley/ui/form/labels.ts';
 import { CircleCheck, TriangleAlert } from 'lucide';
+import { texts } from '../texts/texts.ts';
 
 /** The checks, with advice about each problem. Problems stand first. */
 export function Checks({ checks }: { readonly checks: readonly InstallationCheck[] }) {
@@ -9,7 +10,7 @@ export function Checks({ checks }: { readonly checks: readonly InstallationCheck
   const well = checks.filter(({ state }) => state !== 'attention');
   return (
     <section aria-labelledby="installation-checks">
-      <h2 id="installation-checks">Checks</h2>
+      <h2 id="installation-checks">{texts.installation.checks}</h2>
       <p role="status" class="installation-summary">
         {summaryOf(checks.length, ill)}
       </p>
@@ -30,7 +31,9 @@ function Check({ check: { name, state, message, docs_url } }: { readonly check: 
         <a href={docs_url} target="_blank" rel="noopener">
           {sentenceOf(name)}
         </a>
-        <span class="hidden-visually">{state === 'attention' ? ' needs attention: ' : ': '}</span>
+        <span class="hidden-visually">
+          {state === 'attention' ? texts.installation.needsAttention : ': '}
+        </span>
         <p>{message}</p>
       </div>
     </li>
@@ -38,8 +41,8 @@ function Check({ check: { name, state, message, docs_url } }: { readonly check: 
 }
 
 function summaryOf(count: number, ill: readonly InstallationCheck[]): string {
-  if (count === 0) return 'Nothing is known yet.';
-  if (ill.length === 0) return 'Everything is well.';
+  if (count === 0) return texts.installation.nothingKnown;
+  if (ill.length === 0) return texts.installation.allWell;
   const names = ill.map(({ name }) => sentenceOf(name)).join(', ');
-  return `Attention: ${names}.`;
+  return texts.installation.attention(names);
 }

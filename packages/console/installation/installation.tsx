@@ -1,5 +1,6 @@
 import { Link } from '../nav/link.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { Checks } from './checks.tsx';
 import { Nodes } from './nodes.tsx';
 import { Plots } from './plots.tsx';
@@ -14,9 +15,9 @@ export function Installation() {
 function Nothing() {
   return (
     <section class="installation-nothing">
-      <h1>Nothing is here</h1>
+      <h1>{texts.installation.nothingHere}</h1>
       <p>
-        The address may be mistyped. <Link to={{ main: { at: 'home' } }}>Go to the inbox</Link>
+        {texts.installation.mistyped} <Link to={{ main: { at: 'home' } }}>{texts.installation.toInbox}</Link>
       </p>
     </section>
   );
@@ -25,14 +26,14 @@ function Nothing() {
 function OfOperator() {
   const { client, reload } = useSignedIn();
   const { value, problem } = useInstallation(client, () => void reload());
-  if (value === null && problem === '') return <p class="shell-empty">Loading…</p>;
+  if (value === null && problem === '') return <p class="shell-empty">{texts.installation.loading}</p>;
   const { nodes = [], checks = [] } = value ?? {};
   return (
     <div class="installation">
-      <h1>Installation</h1>
+      <h1>{texts.installation.title}</h1>
       {problem !== '' && (
         <p class="installation-problem" role="alert">
-          What is shown is not up to date. {problem}
+          {texts.installation.outdated} {problem}
         </p>
       )}
       <Checks checks={checks} />

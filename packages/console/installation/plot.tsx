@@ -3,6 +3,7 @@ import {
   type InstallationNode,
   type NodeFigures,
 } from '@parley/protocol/resources/installation.ts';
+import { inLanguage } from '@parley/ui/text/language.ts';
 import { timeOf } from '@parley/ui/text/time.ts';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
@@ -165,8 +166,8 @@ function iso(seconds: number): string {
   return new Date(seconds * 1_000).toISOString();
 }
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+const clocks = inLanguage((locale) => new Intl.DateTimeFormat(locale, { timeStyle: 'medium' }));
 
 function clock(seconds: number): string {
-  return CLOCK.format(new Date(seconds * 1_000));
+  return clocks().format(new Date(seconds * 1_000));
 }

@@ -4,6 +4,7 @@ import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useResource } from '@parley/ui/hooks/resource.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 
 export interface ComplainedProps {
   readonly conversationId: string;
@@ -25,10 +26,10 @@ export function Complained({ conversationId, address }: ComplainedProps) {
     });
   return (
     <dd class="customer-buttons">
-      <strong>No mail is sent to this address: its owner has called a mail spam.</strong>
+      <strong>{texts.mail.complained}</strong>
       {can('inboxes:update') && (
         <Button disabled={isBusy} look="plain" onClick={lift}>
-          Send mail again
+          {texts.mail.lift}
         </Button>
       )}
       <Problem text={problem} />

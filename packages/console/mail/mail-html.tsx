@@ -1,5 +1,6 @@
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { texts } from '../texts/texts.ts';
 import { hasRemotePictures, withPictures } from './mail-pictures.ts';
 import { hasTable } from './mail-table.ts';
 
@@ -20,13 +21,13 @@ export function MailHtml({ html, files }: MailHtmlProps) {
   return (
     <>
       <Button class="mail-fold" look="plain" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        {isOpen ? 'Hide the HTML' : 'Show as HTML'}
+        {isOpen ? texts.mail.hideHtml : texts.mail.showHtml}
       </Button>
       {isOpen && hasRemotePictures(html) && !isLoading && (
         <p class="mail-pictures">
-          Pictures from other servers are not loaded, since they tell the sender that the mail is read.
+          {texts.mail.noPictures}
           <Button look="plain" onClick={() => setLoading(true)}>
-            Load pictures
+            {texts.mail.loadPictures}
           </Button>
         </p>
       )}
@@ -49,7 +50,7 @@ function Frame({ html, isLoading }: { readonly html: string; readonly isLoading:
     <iframe
       ref={frame}
       class="mail-html"
-      title="The mail as HTML"
+      title={texts.mail.html}
       sandbox="allow-scripts allow-popups allow-popups-to-escape-sandbox"
       style={{ height: `${height}px` }}
       src={isLoading ? '/console/mail-frame/pictures' : '/console/mail-frame'}

@@ -11,6 +11,7 @@ import { Mail } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { MailHtml } from './mail-html.tsx';
 import { bareSubject, MAIL_WORDS, mailToneOf, whyOf } from './mail-words.ts';
 
@@ -45,7 +46,7 @@ export function MailParts({ message, conversationId, children }: MailPartsProps)
         {mail !== null && <Omitted text={mail.omitted_text ?? ''} />}
         {mail?.source_url && (
           <a class="mail-source" href={mail.source_url} target="_blank" rel="noopener nofollow ugc">
-            The mail as it came
+            {texts.mail.source}
           </a>
         )}
       </div>
@@ -119,23 +120,21 @@ function Ways({ mail, isSame }: WaysProps) {
       {isSame ? (
         <details>
           <summary>
-            <Icon of={Mail} size={14} /> Same addresses as before
+            <Icon of={Mail} size={14} /> {texts.mail.sameAddresses}
           </summary>
           <Addresses mail={mail} />
         </details>
       ) : (
         <Addresses mail={mail} />
       )}
-      {purpose === 'message' && automatic && (
-        <span class="mail-automatic">Automatic: a machine may have written it</span>
-      )}
+      {purpose === 'message' && automatic && <span class="mail-automatic">{texts.mail.automatic}</span>}
       {direction === 'in' && reason === 'unproven' && (
-        <strong class="mail-forged">Another header than From names the sender, unproven.</strong>
+        <strong class="mail-forged">{texts.mail.unproven}</strong>
       )}
       {direction === 'in' && verdict?.result === 'fail' && (
-        <strong class="mail-forged">The sender may be forged.</strong>
+        <strong class="mail-forged">{texts.mail.forged}</strong>
       )}
-      {protection === 'signed' && <span>Signed; the signature was not checked.</span>}
+      {protection === 'signed' && <span>{texts.mail.signed}</span>}
     </div>
   );
 }
@@ -148,10 +147,10 @@ function Addresses({ mail: { from_name, from_address, recipients } }: { readonly
   return (
     <>
       <span>
-        <Icon of={Mail} size={14} /> From {from}
+        <Icon of={Mail} size={14} /> {texts.mail.from(from)}
       </span>{' '}
-      {of('to').length > 0 && <span>to {of('to').join(', ')}</span>}{' '}
-      {copies.length > 0 && <span>copy to {copies.join(', ')}</span>}
+      {of('to').length > 0 && <span>{texts.mail.to(of('to').join(', '))}</span>}{' '}
+      {copies.length > 0 && <span>{texts.mail.copyTo(copies.join(', '))}</span>}
     </>
   );
 }
@@ -177,7 +176,7 @@ function Delivery({ status, mail, message, onChange }: DeliveryProps) {
   return (
     <div class="mail-delivery">
       <span class={`run-tone run-tone-${mailToneOf(status)}`}>{MAIL_WORDS[status]}</span>
-      {why !== '' && <span>{`Because ${why}.`}</span>}
+      {why !== '' && <span>{texts.mail.because(why)}</span>}
       {failed.map(({ address, code }) => (
         <span key={address}>
           {address}
@@ -195,7 +194,7 @@ function Delivery({ status, mail, message, onChange }: DeliveryProps) {
             })
           }
         >
-          Send again
+          {texts.mail.sendAgain}
         </Button>
       )}
       <Problem text={problem} />
@@ -210,7 +209,7 @@ function Omitted({ text }: { readonly text: string }) {
   return (
     <>
       <Button class="mail-fold" look="plain" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        {isOpen ? 'Hide the rest of the mail' : 'Show the rest of the mail'}
+        {isOpen ? texts.mail.hideRest : texts.mail.showRest}
       </Button>
       {isOpen && <div class="mail-folded">{text}</div>}
     </>

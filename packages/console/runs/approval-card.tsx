@@ -4,6 +4,7 @@ import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { fullTimeOf, shortTimeOf } from '@parley/ui/text/time.ts';
 import { useState } from 'preact/hooks';
+import { texts } from '../texts/texts.ts';
 import { Arguments } from './arguments.tsx';
 
 export interface ApprovalCardProps {
@@ -30,14 +31,12 @@ export function ApprovalCard({ action, run, agent, mayApprove }: ApprovalCardPro
       }
     });
   return (
-    <section class="approval-card" aria-label={`Approval of ${tool}`}>
-      <p>
-        <strong>{agent}</strong> asks to call <code>{tool}</code> with exactly these arguments:
-      </p>
+    <section class="approval-card" aria-label={texts.runs.approvalOf(tool)}>
+      <p>{texts.runs.asksToCall(<strong>{agent}</strong>, <code>{tool}</code>)}</p>
       <Arguments value={args} tool={tool} />
       <input
-        aria-label="Reason"
-        placeholder="Reason, if there is one"
+        aria-label={texts.runs.reason}
+        placeholder={texts.runs.reasonHint}
         maxLength={1_000}
         value={reason}
         onInput={(event) => setReason(event.currentTarget.value)}
@@ -45,14 +44,14 @@ export function ApprovalCard({ action, run, agent, mayApprove }: ApprovalCardPro
       <div class="field-line approval-card-buttons">
         {mayApprove && (
           <Button look="primary" disabled={isBusy} onClick={() => decide(true)}>
-            Approve
+            {texts.runs.approve}
           </Button>
         )}
         <Button look="danger" disabled={isBusy} onClick={() => decide(false)}>
-          Reject
+          {texts.runs.reject}
         </Button>
         {expires_at !== null && (
-          <small title={fullTimeOf(expires_at)}>Expires {shortTimeOf(expires_at)}</small>
+          <small title={fullTimeOf(expires_at)}>{texts.runs.expires(shortTimeOf(expires_at))}</small>
         )}
       </div>
       <Problem text={problem} />

@@ -1,6 +1,7 @@
 import { Json } from '@parley/ui/data/json.tsx';
 import { labelOf } from '@parley/ui/form/labels.ts';
 import { Markdown } from '@parley/ui/text/markdown.tsx';
+import { texts } from '../texts/texts.ts';
 import { hasLongNumber, splitArguments } from './split-arguments.ts';
 
 export interface ArgumentsProps {
@@ -14,12 +15,12 @@ export interface ArgumentsProps {
  * JSON of all stands behind a click.
  */
 export function Arguments({ value, tool }: ArgumentsProps) {
-  const { texts, rest } = splitArguments(value);
+  const { texts: written, rest } = splitArguments(value);
   return (
     <>
-      {texts.length > 0 && (
-        <dl class="arguments" tabIndex={0} aria-label={`Texts for ${tool}`}>
-          {texts.map(({ name, text }, index) => (
+      {written.length > 0 && (
+        <dl class="arguments" tabIndex={0} aria-label={texts.runs.textsFor(tool)}>
+          {written.map(({ name, text }, index) => (
             <div key={index}>
               <dt>{labelOf(name)}</dt>
               <dd>
@@ -29,16 +30,12 @@ export function Arguments({ value, tool }: ArgumentsProps) {
           ))}
         </dl>
       )}
-      {rest !== undefined && <Json value={rest} label={`Arguments of ${tool}`} />}
-      {hasLongNumber(value) && (
-        <p class="run-problem">
-          A number has more digits than a page can show: its last ones may differ. The API has all of them.
-        </p>
-      )}
-      {texts.length > 0 && (
+      {rest !== undefined && <Json value={rest} label={texts.runs.argumentsOf(tool)} />}
+      {hasLongNumber(value) && <p class="run-problem">{texts.runs.longNumber}</p>}
+      {written.length > 0 && (
         <details class="arguments-exact">
-          <summary>Exactly, as JSON</summary>
-          <Json value={value} label={`Exact arguments of ${tool}`} />
+          <summary>{texts.runs.exactly}</summary>
+          <Json value={value} label={texts.runs.exactArgumentsOf(tool)} />
         </details>
       )}
     </>

@@ -1,5 +1,6 @@
 import { Link } from '../nav/link.tsx';
 import { usePlace } from '../nav/place.ts';
+import { texts } from '../texts/texts.ts';
 
 export interface RunLinkProps {
   readonly id: string;
@@ -7,7 +8,7 @@ export interface RunLinkProps {
 }
 
 /** A link to the pane of a run, beside the present page. */
-export function RunLink({ id, text = 'Show the run' }: RunLinkProps) {
+export function RunLink({ id, text = texts.runs.show }: RunLinkProps) {
   const { main } = usePlace();
   return (
     <Link class="run-link" to={{ main, pane: { shows: 'run', id } }}>

@@ -10,6 +10,7 @@ import { fullTimeOf } from '@parley/ui/text/time.ts';
 import { CircleStop } from 'lucide';
 import { Section } from '../details/section.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { ApprovalCard } from './approval-card.tsx';
 import { ArtifactFile } from './artifact-link.tsx';
 import { useRunRights } from './run-rights.ts';
@@ -32,10 +33,10 @@ export function RunPane({ id, conversationId }: RunPaneProps) {
   const isAsked = useWaitingRuns().includes(id) || me.role?.type === 'admin';
   const { isBusy, problem, run: act } = useAction();
   if (run === null) {
-    return <p class="side-pane-empty">{status === 'error' ? error?.message : 'Loading…'}</p>;
+    return <p class="side-pane-empty">{status === 'error' ? error?.message : texts.runs.loading}</p>;
   }
   const isOpen = (OPEN_STATUSES as readonly string[]).includes(run.status);
-  const agent = run.definition?.name ?? 'The agent';
+  const agent = run.definition?.name ?? texts.runs.agent;
   const { artifacts = [] } = (run.output ?? {}) as { readonly artifacts?: readonly string[] };
   return (
     <div class="run-pane">
@@ -46,7 +47,7 @@ export function RunPane({ id, conversationId }: RunPaneProps) {
         </span>
         {isOpen && mayAct && (
           <Button icon={CircleStop} disabled={isBusy} onClick={() => act(() => live!.cancel())}>
-            Stop
+            {texts.runs.stop}
           </Button>
         )}
       </header>
@@ -64,20 +65,20 @@ export function RunPane({ id, conversationId }: RunPaneProps) {
           />
         ))}
       {text !== '' && (
-        <Section title="Answer">
+        <Section title={texts.runs.answer}>
           <div class="run-answer" data-streaming={run.status === 'running'}>
             <Markdown text={text} />
           </div>
         </Section>
       )}
       {artifacts.length > 0 && (
-        <Section title="Files">
+        <Section title={texts.runs.files}>
           {artifacts.map((artifact) => (
             <ArtifactFile key={artifact} id={artifact} />
           ))}
         </Section>
       )}
-      <Section title="Steps">
+      <Section title={texts.runs.steps}>
         <RunSteps steps={steps} actions={actions} />
       </Section>
       <Facts run={run} />
@@ -89,10 +90,10 @@ function Facts({ run }: { readonly run: AgentRun }) {
   const { costUsd } = useRun(run.id);
   const started = run.started_at === null ? null : fullTimeOf(run.started_at);
   const facts: readonly (readonly [string, string | null])[] = [
-    ['Started by', run.triggered_by?.name ?? TRIGGERS[run.trigger_type]],
-    ['Started', started],
-    ['Took', run.duration_ms === null ? null : durationText(run.duration_ms)],
-    ['Cost', costUsd === null ? null : costText(costUsd)],
+    [texts.runs.startedBy, run.triggered_by?.name ?? texts.runs.triggers[run.trigger_type]],
+    [texts.runs.started, started],
+    [texts.runs.took, run.duration_ms === null ? null : durationText(run.duration_ms)],
+    [texts.runs.cost, costUsd === null ? null : costText(costUsd)],
   ];
   return (
     <dl class="about-facts">
@@ -109,10 +110,3 @@ function Fact({ name, value }: { readonly name: string; readonly value: string }
     </>
   );
 }
-
-const TRIGGERS = {
-  scheduled: 'A schedule',
-  event: 'An event',
-  manual: 'A request',
-  chat: 'A message',
-} as const;

@@ -6,6 +6,7 @@ import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { Bot, CircleStop } from 'lucide';
 import { useState } from 'preact/hooks';
+import { texts } from '../texts/texts.ts';
 import { RunLink } from './run-link.tsx';
 import { useRunRights } from './run-rights.ts';
 import { RunSteps } from './run-steps.tsx';
@@ -39,7 +40,7 @@ function Writing({ runId, hasText, mayStop }: WritingProps) {
   return (
     <div class="run-parts">
       <span class="run-parts-writing">
-        <Icon of={Bot} size={16} /> {hasText ? 'Writing…' : 'Thinking…'}
+        <Icon of={Bot} size={16} /> {hasText ? texts.runs.writing : texts.runs.thinking}
       </span>
       {mayStop && (
         <Button
@@ -48,7 +49,7 @@ function Writing({ runId, hasText, mayStop }: WritingProps) {
           disabled={isBusy || live === undefined}
           onClick={() => run(() => live!.cancel())}
         >
-          Stop
+          {texts.runs.stop}
         </Button>
       )}
       <RunLink id={runId} />
@@ -63,7 +64,7 @@ function Steps({ runId }: { readonly runId: string }) {
   return (
     <details class="run-parts-steps" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
-        <Icon of={Bot} size={16} /> Steps
+        <Icon of={Bot} size={16} /> {texts.runs.steps}
       </summary>
       {isOpen && <OpenSteps runId={runId} />}
     </details>
@@ -72,7 +73,7 @@ function Steps({ runId }: { readonly runId: string }) {
 
 function OpenSteps({ runId }: { readonly runId: string }) {
   const { run, steps, actions, error, status } = useRun(runId);
-  if (run === null) return <p>{status === 'error' ? error?.message : 'Loading…'}</p>;
+  if (run === null) return <p>{status === 'error' ? error?.message : texts.runs.loading}</p>;
   return (
     <>
       <RunSteps steps={steps} actions={actions} />

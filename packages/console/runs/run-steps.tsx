@@ -4,6 +4,7 @@ import { costText, durationText } from '@parley/ui/text/amounts.ts';
 import { Markdown } from '@parley/ui/text/markdown.tsx';
 import { fullTimeOf } from '@parley/ui/text/time.ts';
 import { ActorName } from '../names/actor-name.tsx';
+import { texts } from '../texts/texts.ts';
 import { ArtifactLink } from './artifact-link.tsx';
 import { INCOMPLETE_WORDS } from './incomplete-words.ts';
 import { CALL_WORDS, STEP_WORDS, toneOf } from './run-words.ts';
@@ -16,13 +17,13 @@ export interface RunStepsProps {
 /** The turns of a model, each with its calls. */
 export function RunSteps({ steps, actions }: RunStepsProps) {
   return (
-    <ol class="run-steps" aria-label="Steps">
+    <ol class="run-steps" aria-label={texts.runs.steps}>
       {steps.map((step) => (
         <li key={step.id} class="run-step">
           <StepHead step={step} />
           {step.failovers.map(({ provider, model, reason }, index) => (
             <p key={index} class="run-step-failover">
-              {model} of {provider} did not finish: {reason}
+              {texts.runs.didNotFinish(model, provider, reason)}
             </p>
           ))}
           {step.text && <Markdown text={step.text} />}
@@ -44,7 +45,7 @@ export function RunSteps({ steps, actions }: RunStepsProps) {
 function StepHead({ step }: { readonly step: AgentRunStep }) {
   const { position, status, provider, model, input_tokens, output_tokens, cost_usd } = step;
   const tokens =
-    input_tokens === null || output_tokens === null ? null : `${input_tokens} + ${output_tokens} tokens`;
+    input_tokens === null || output_tokens === null ? null : texts.runs.tokens(input_tokens, output_tokens);
   const facts = [
     model === null || model === provider ? provider : `${model} (${provider})`,
     tokens,
@@ -53,7 +54,7 @@ function StepHead({ step }: { readonly step: AgentRunStep }) {
   ];
   return (
     <header class="run-step-head">
-      <strong>Step {position}</strong>
+      <strong>{texts.runs.step(position)}</strong>
       <span class={`run-tone run-tone-${toneOf(status)}`}>{STEP_WORDS[status]}</span>
       <small>{facts.filter((fact) => fact !== null).join(' · ')}</small>
     </header>
@@ -68,19 +69,19 @@ function Call({ action }: { readonly action: AgentRunAction }) {
       <summary>
         <code>{tool}</code> <span class={`run-tone run-tone-${toneOf(status)}`}>{CALL_WORDS[status]}</span>
       </summary>
-      <h4>Arguments</h4>
-      <Json value={action.arguments} label={`Arguments of ${tool}`} />
+      <h4>{texts.runs.arguments}</h4>
+      <Json value={action.arguments} label={texts.runs.argumentsOf(tool)} />
       {reviewed_by !== null && (
         <p class="run-call-review" title={reviewed_at === null ? '' : fullTimeOf(reviewed_at)}>
-          {isRejected ? 'Rejected' : 'Approved'} by <ActorName id={reviewed_by} />
+          {(isRejected ? texts.runs.rejectedBy : texts.runs.approvedBy)(<ActorName id={reviewed_by} />)}
           {reason && `: ${reason}`}
         </p>
       )}
       {error_message !== null && <p class="run-problem">{error_message}</p>}
       {result !== null && (
         <>
-          <h4>Result</h4>
-          <Json value={result} label={`Result of ${tool}`} />
+          <h4>{texts.runs.result}</h4>
+          <Json value={result} label={texts.runs.resultOf(tool)} />
         </>
       )}
       <ArtifactLink result={result} />

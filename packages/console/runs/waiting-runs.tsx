@@ -2,6 +2,7 @@ import { useRun } from '@parley/client/react';
 import { Icon } from '@parley/ui/elements/icon.tsx';
 import { Bot } from 'lucide';
 import { usePlace } from '../nav/place.ts';
+import { texts } from '../texts/texts.ts';
 import { ApprovalCard } from './approval-card.tsx';
 import { RunLink } from './run-link.tsx';
 import { useRunRights } from './run-rights.ts';
@@ -17,7 +18,7 @@ export function WaitingRuns({ conversationId }: { readonly conversationId: strin
   const shown = pane?.shows === 'run' ? pane.id : undefined;
   const ids = useWaitingRuns(conversationId).filter((id) => id !== shown);
   return (
-    <div class="waiting-runs" data-focus="button:enabled" role="status" aria-label="Waiting for approval">
+    <div class="waiting-runs" data-focus="button:enabled" role="status" aria-label={texts.runs.waiting}>
       {mayAct && ids.map((id) => <WaitingRun key={id} id={id} />)}
     </div>
   );
@@ -25,15 +26,15 @@ export function WaitingRuns({ conversationId }: { readonly conversationId: strin
 
 function WaitingRun({ id }: { readonly id: string }) {
   const { waiting, run, live } = useRun(id);
-  const agent = run?.definition?.name ?? 'The agent';
+  const agent = run?.definition?.name ?? texts.runs.agent;
   if (live === undefined || waiting.length === 0) return null;
   return (
     <div class="waiting-run">
       <p class="waiting-run-head">
         <Icon of={Bot} size={16} />
         <span>
-          {agent} waits for approval
-          {run?.triggered_by && <small> · asked by {run.triggered_by.name}</small>}
+          {texts.runs.waitsForApproval(agent)}
+          {run?.triggered_by && <small>{texts.runs.askedBy(run.triggered_by.name)}</small>}
         </span>
         <RunLink id={id} />
       </p>

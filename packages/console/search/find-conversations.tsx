@@ -5,6 +5,7 @@ import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { Icon } from '@parley/ui/elements/icon.tsx';
 import { Headset } from 'lucide';
 import { nameOf } from '../names/conversation-name.ts';
+import { texts } from '../texts/texts.ts';
 
 /**
  * Returns conversations whose title or members have the words, or for no words the latest ones.
@@ -41,7 +42,7 @@ function conversationChoice(conversation: Conversation, myId: string): Choice {
   return {
     id: conversation.id,
     name,
-    detail: KINDS[kindOf(conversation)],
+    detail: texts.search.kinds[kindOf(conversation)],
     picture:
       conversation.audience === 'customer' ? (
         <Icon of={Headset} />
@@ -51,9 +52,8 @@ function conversationChoice(conversation: Conversation, myId: string): Choice {
   };
 }
 
-function kindOf({ type, audience }: Conversation): keyof typeof KINDS {
+function kindOf({ type, audience }: Conversation): keyof typeof texts.search.kinds {
   return audience === 'customer' ? 'case' : type;
 }
 
-const KINDS = { direct_message: 'Direct message', group: 'Group', case: 'Case', system: 'Alerts' } as const;
 const MOST_FOUND = 8;

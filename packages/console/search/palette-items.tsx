@@ -4,6 +4,7 @@ import { Icon } from '@parley/ui/elements/icon.tsx';
 import { PARTS } from '../nav/parts.ts';
 import { go } from '../nav/place.ts';
 import type { SignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 
 /** A target of the palette. */
 export interface PaletteItem extends Choice {
@@ -16,7 +17,7 @@ export function placesFor(signedIn: SignedIn, words: string): PaletteItem[] {
     ({ to, icon, label }) => ({
       id: `place-${to.at}`,
       name: label,
-      group: 'Places',
+      group: texts.search.places,
       picture: <Icon of={icon} />,
       act: () => go({ main: to }),
     }),

@@ -9,6 +9,7 @@ import { useState } from 'preact/hooks';
 import { findPeople } from '../names/people.tsx';
 import { go, type Main } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { findConversations } from './find-conversations.tsx';
 import { type PaletteItem, placesFor } from './palette-items.tsx';
 
@@ -30,21 +31,21 @@ export function Palette({ findMore, onClose }: PaletteProps) {
     },
   });
   return (
-    <Dialog title="Find" class="palette" onClose={onClose}>
+    <Dialog title={texts.search.find} class="palette" onClose={onClose}>
       <div class="palette-field">
         <Icon of={Search} />
         <input
           {...suggestions.field}
           // The dialog gives the focus to this field.
           autofocus
-          aria-label="Conversation, person or place"
-          placeholder="Name or place"
+          aria-label={texts.search.findLabel}
+          placeholder={texts.search.findHint}
           value={words}
           onInput={(event) => setWords(event.currentTarget.value)}
           onKeyDown={suggestions.press}
         />
       </div>
-      <SuggestionList of={suggestions} label="Results" />
+      <SuggestionList of={suggestions} label={texts.search.results} />
     </Dialog>
   );
 }
@@ -64,12 +65,12 @@ function usePaletteItems(words: string, findMore: PaletteProps['findMore']) {
   });
   const conversations = (result?.conversations ?? []).map((one) => ({
     ...one,
-    group: result?.words === '' ? 'Latest' : 'Conversations',
+    group: result?.words === '' ? texts.search.latest : texts.search.conversations,
     act: () => open({ at: 'conversation', id: one.id }),
   }));
   const people = (result?.people ?? []).map((person) => ({
     ...person,
-    group: 'People',
+    group: texts.search.people,
     act: async () => {
       const participants = [{ type: 'user', actor_id: person.id } as const];
       const { id } = await client.conversations.create({ type: 'direct_message', participants });
@@ -78,9 +79,9 @@ function usePaletteItems(words: string, findMore: PaletteProps['findMore']) {
   }));
   const messages = {
     id: 'search',
-    name: words === '' ? 'Search messages' : `Search messages for “${words}”`,
+    name: words === '' ? texts.search.title : texts.search.titleFor(words),
     picture: <Icon of={Search} />,
-    group: 'Messages',
+    group: texts.search.messages,
     act: () => open({ at: 'search', search: words === '' ? {} : { q: words } }),
   };
   const places = [...placesFor(signedIn, words), ...(result?.more ?? [])];

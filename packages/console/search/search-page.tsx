@@ -13,6 +13,7 @@ import { findPeople } from '../names/people.tsx';
 import { Link } from '../nav/link.tsx';
 import { go, type SearchKey, type SearchPlace, usePlace } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { findConversations } from './find-conversations.tsx';
 import { Highlighted } from './highlights.tsx';
 import { filterOf } from './search-filter.ts';
@@ -31,12 +32,12 @@ export function SearchPage() {
   return (
     <section class="search-page" aria-labelledby="search-title">
       <header class="search-head">
-        <h1 id="search-title">Search messages</h1>
+        <h1 id="search-title">{texts.search.title}</h1>
         <input
           ref={field}
           type="search"
-          aria-label="Words"
-          placeholder="Words of a message"
+          aria-label={texts.search.words}
+          placeholder={texts.search.wordsHint}
           value={search.q ?? ''}
           onInput={(event) => set('q', event.currentTarget.value)}
         />
@@ -56,25 +57,25 @@ function Filters({ search, set }: FiltersProps) {
   const { client } = useSignedIn();
   return (
     <fieldset class="search-filters">
-      <legend class="hidden-visually">Filters</legend>
+      <legend class="hidden-visually">{texts.search.filters}</legend>
       <Chosen
-        label="In"
-        placeholder="Any conversation"
+        label={texts.search.in}
+        placeholder={texts.search.anyConversation}
         id={search.in}
         nameOf={async (id) => (await findConversations(client, '', id))[0]?.name}
         find={(words) => findConversations(client, words)}
         onChange={(id) => set('in', id)}
       />
       <Chosen
-        label="From"
-        placeholder="Any person"
+        label={texts.search.from}
+        placeholder={texts.search.anyPerson}
         id={search.by}
         nameOf={async (id) => client.actors.get(id)?.name}
         find={(words) => findPeople(client, words, () => true)}
         onChange={(id) => set('by', id)}
       />
       <label>
-        Since
+        {texts.search.since}
         <input
           type="date"
           value={search.after ?? ''}
@@ -82,7 +83,7 @@ function Filters({ search, set }: FiltersProps) {
         />
       </label>
       <label>
-        Until
+        {texts.search.until}
         <input
           type="date"
           value={search.before ?? ''}
@@ -95,7 +96,7 @@ function Filters({ search, set }: FiltersProps) {
           checked={search.has === 'file'}
           onChange={(event) => set('has', event.currentTarget.checked ? 'file' : undefined)}
         />
-        With a file
+        {texts.search.withFile}
       </label>
     </fieldset>
   );
@@ -117,7 +118,7 @@ function Chosen({ label, placeholder, id, nameOf, find, onChange }: ChosenProps)
   const naming = useEvent(nameOf);
   useEffect(() => {
     if (id === undefined || knownId === id) return;
-    const show = (name: string | null | undefined) => setKnown({ id, name: name ?? 'what was chosen' });
+    const show = (name: string | null | undefined) => setKnown({ id, name: name ?? texts.search.chosen });
     naming(id).then(show, () => show(null));
   }, [id, knownId, naming]);
   const name = knownId === id ? known?.name : undefined;
@@ -141,7 +142,7 @@ function Chosen({ label, placeholder, id, nameOf, find, onChange }: ChosenProps)
         {name ?? '…'}
         <IconButton
           icon={X}
-          label={`Search without “${label} ${name ?? ''}”`}
+          label={texts.search.without(label, name ?? '')}
           onClick={() => onChange(undefined)}
         />
       </span>
@@ -152,12 +153,12 @@ function Chosen({ label, placeholder, id, nameOf, find, onChange }: ChosenProps)
 function Results({ search }: { readonly search: SearchPlace }) {
   const { hits, hasMore, status, error, live } = useSearch(search.q ?? '', filterOf(search));
   if ((search.q ?? '').trim() === '') {
-    return <p class="search-note">Type some words. Results are messages that have all of them.</p>;
+    return <p class="search-note">{texts.search.typeWords}</p>;
   }
   if (status === 'error') {
     return (
       <p class="search-note" role="alert">
-        The search failed. {error?.message}
+        {texts.search.failed} {error?.message}
       </p>
     );
   }
@@ -165,16 +166,16 @@ function Results({ search }: { readonly search: SearchPlace }) {
   return (
     <>
       <p class="search-note" role="status">
-        {status === 'loading' ? 'Searching…' : found.length === 0 ? 'No message has these words.' : ''}
+        {status === 'loading' ? texts.search.searching : found.length === 0 ? texts.search.none : ''}
       </p>
-      <ol class="search-hits" aria-label="Messages">
+      <ol class="search-hits" aria-label={texts.search.messages}>
         {found.map((hit) => (
           <Hit key={hit.message!.id} hit={hit} />
         ))}
       </ol>
       {hasMore && status === 'ready' && (
         <Button class="search-more" onClick={() => void live?.loadMore()}>
-          Show more
+          {texts.search.showMore}
         </Button>
       )}
     </>
@@ -186,7 +187,7 @@ function Hit({ hit }: { readonly hit: SearchHit }) {
   const message = hit.message!;
   const client = useClient();
   const sender = message.sender ?? client?.actors.get(message.sender_id ?? '') ?? null;
-  const name = sender?.name ?? 'The service';
+  const name = sender?.name ?? texts.search.service;
   const shown = highlights.filter(({ field }) => field === 'body' || field === 'subject');
   return (
     <li>
@@ -194,14 +195,14 @@ function Hit({ hit }: { readonly hit: SearchHit }) {
         <Avatar name={name} url={sender?.avatar_url} size={32} />
         <span class="search-hit-head">
           <b>{name}</b>
-          <span>in {message.conversation?.title ?? 'a direct message'}</span>
+          <span>{texts.search.inConversation(message.conversation?.title)}</span>
           <time dateTime={message.created_at} title={fullTimeOf(message.created_at)}>
             {shortTimeOf(message.created_at)}
           </time>
         </span>
         <span class="search-hit-text">
           {shown.length === 0
-            ? previewOf(message) || 'A file'
+            ? previewOf(message) || texts.search.file
             : shown.map((highlight, index) => (
                 <span key={index} class="search-hit-part">
                   <Highlighted of={highlight} />

@@ -3,11 +3,14 @@
  */
 
 import './english.ts';
+import { join } from 'node:path';
+import { type JsonSchema, withoutNull } from '@parley/ui/form/json-schema.ts';
 import type { Shape } from '@parley/ui/form/shape.ts';
 import { shapeOf } from '@parley/ui/form/shape.ts';
 import t from 'tap';
 import { borrowTestApp } from '../../../test/support/app.ts';
-import { ApiDocument, type OpenApi } from '../administration/api-document.ts';
+import { readTree } from '../../../test/support/house.ts';
+import { ApiDocument, type OpenApi, type Operation } from '../administration/api-document.ts';
 import { type FieldTexts, worded } from '../administration/field-texts.ts';
 import { AGENT_TEXTS, START_TEXTS } from '../administration/texts/agent-texts.ts';
 import {
@@ -28,6 +31,7 @@ import {
   PROVIDER_TEXTS,
   ROLE_TEXTS,
 } from '../administration/texts/people-texts.ts';
+import { texts as german } from '../texts/administration/de.ts';
 
 const app = await borrowTestApp(t);
 const api = new ApiDocument((await (await fetch(`${app.baseUrl}/v1/openapi.json`)).json()) as OpenApi);
@@ -98,6 +102,62 @@ t.test('a form has the order, the requirements and the defaults of its texts', a
   );
   t.equal(shape.fields.find(({ name }) => name === 'external_id')?.isForDevelopers, true);
 });
+
+t.test('German has words for each name that the administration shows', async (t) => {
+  const modules = [...readTree(join(import.meta.dirname, '../../..'), ['packages/console'])];
+  const sections = modules.filter(([path]) => /sections\.tsx?$|audit-head|delivery-log/.test(path));
+  const quoted = sections.flatMap(([, code]) => [...code.matchAll(/'([a-z]+(?:_[a-z]+)+)'/g)]);
+  const operations = [...new Set(quoted.map(([, id]) => id!))].flatMap((id) => api.operation(id) ?? []);
+  t.ok(operations.length > 90);
+  const names = new Set(operations.flatMap(namesIn));
+  const without = [...names].filter(
+    (name) =>
+      !Object.hasOwn(german.contract, name) && !Object.hasOwn(german.contract, name.replace(/_(id|at)$/, '')),
+  );
+  t.strictSame(without.sort(), []);
+});
+
+/** Filters that have words elsewhere, or are not shown. */
+const NO_FILTERS: ReadonlySet<string> = new Set(['cursor', 'limit', 'q', 'search', 'include[]', 'metadata']);
+/** Languages, versions and algorithms. */
+const OF_ALL_LANGUAGES = /^[a-z]{2}$|^\d|^[A-Z]+/;
+
+/**
+ * Returns the names of the fields that an operation answers with, of its filters, and of members.
+ */
+function namesIn(operation: Operation): string[] {
+  const { answer, body = {}, query } = operation;
+  const item = api.itemOf(operation);
+  const filters = query.filter(({ name }) => !NO_FILTERS.has(name));
+  const fields = [Object.keys(item).length > 0 ? item : answer, ...filters.map(({ schema }) => schema)];
+  const names = fields.flatMap((schema) =>
+    fieldsIn(schema).flatMap(({ name, members }) => [name, ...members]),
+  );
+  const asked = fieldsIn(body).flatMap(({ members }) => members);
+  return [...names, ...filters.map(({ name }) => name.replace('[]', '')), ...asked].filter(
+    (name) => name !== '' && name !== 'object' && !OF_ALL_LANGUAGES.test(name),
+  );
+}
+
+interface NamedField {
+  readonly name: string;
+  /** The words of an enumeration: areas and actions apart. */
+  readonly members: readonly string[];
+}
+
+function fieldsIn(schema: JsonSchema, name = '', depth = 0): NamedField[] {
+  const { schema: one } = withoutNull(schema, api.resolve);
+  const words = (one.enum ?? []).filter((member) => !OF_ALL_LANGUAGES.test(String(member)));
+  const members = words.flatMap((member) => (typeof member === 'string' ? member.split(/[.:]/) : []));
+  const parts = Object.entries(one.properties ?? {}).flatMap(([part, inner]) =>
+    depth < 6 ? fieldsIn(inner, part, depth + 1) : [],
+  );
+  return [
+    { name, members },
+    ...parts,
+    ...(one.items === undefined ? [] : fieldsIn(one.items, '', depth + 1)),
+  ];
+}
 
 function pathsOf(shape: Shape, path = ''): string[] {
   if (shape.kind === 'items' || shape.kind === 'map') return pathsOf(shape.item, path);

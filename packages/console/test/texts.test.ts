@@ -14,19 +14,6 @@ const PAGES = ['packages/console', 'packages/ui'];
 
 /** Folders and files whose texts are still in their modules. */
 const NOT_YET: readonly string[] = [
-  'packages/console/administration',
-  'packages/console/agents',
-  'packages/console/compliance',
-  'packages/console/customer-cards',
-  'packages/console/drafts',
-  'packages/console/holds',
-  'packages/console/import',
-  'packages/console/installation',
-  'packages/console/mail',
-  'packages/console/runs',
-  'packages/console/search',
-  'packages/console/webhooks',
-  'packages/console/widgets',
 ];
 
 /** What looks like a text and is none, or is the same in every language, by file. */

@@ -36,7 +36,9 @@ export async function loadTexts(wanted: Language): Promise<Language> {
 
 /** Loads the texts of the administration, in the language of the page. */
 export async function loadAdministrationTexts(): Promise<void> {
-  Object.assign(texts, (await FILES[language].administration()).texts);
+  const { texts: loaded } = await FILES[language].administration();
+  Object.assign(texts, loaded);
+  wordComponents({ names: loaded.contract });
 }
 
 /** Has the console in a language from now on. */

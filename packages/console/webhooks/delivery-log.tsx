@@ -10,6 +10,7 @@ import { filled } from '../administration/api-document.ts';
 import type { MoreProps } from '../administration/section.ts';
 import { useAdministration } from '../administration/use-administration.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 import { OpenDelivery } from './open-delivery.tsx';
 import { resultText } from './result-text.ts';
 
@@ -28,12 +29,12 @@ export function DeliveryLog({ item }: MoreProps) {
   );
   if (list === undefined) return null;
   return (
-    <section class="administration-part" aria-label="Deliveries">
-      <h2>Deliveries</h2>
+    <section class="administration-part" aria-label={texts.webhooks.deliveries}>
+      <h2>{texts.webhooks.deliveries}</h2>
       <div class="filter">
-        <label for={id}>Status</label>
+        <label for={id}>{texts.webhooks.status}</label>
         <select id={id} value={status} onChange={({ currentTarget }) => setStatus(currentTarget.value)}>
-          <option value="">All</option>
+          <option value="">{texts.webhooks.all}</option>
           {DELIVERY_STATUSES.map((one) => (
             <option key={one} value={one}>
               {sentenceOf(one)}
@@ -42,13 +43,13 @@ export function DeliveryLog({ item }: MoreProps) {
         </select>
       </div>
       <Problem text={problem} />
-      {items?.length === 0 && <p class="resource-list-none">Nothing was sent yet.</p>}
+      {items?.length === 0 && <p class="resource-list-none">{texts.webhooks.nothingSent}</p>}
       <ul class="delivery-list">
         {items?.map((delivery) => (
           <Delivery key={delivery.id} delivery={delivery} onSent={reload} />
         ))}
       </ul>
-      {hasMore && <Button onClick={more}>Show more</Button>}
+      {hasMore && <Button onClick={more}>{texts.webhooks.showMore}</Button>}
     </section>
   );
 }
@@ -70,7 +71,7 @@ function Delivery({ delivery, onSent }: DeliveryProps) {
           <span>{event_type}</span>
           <span class={`tag ${TONES[status]}`}>{sentenceOf(status)}</span>
           {attempts > 0 && <span>{resultText(last_error, last_status_code)}</span>}
-          {attempts > 1 && <span>{attempts} tries</span>}
+          {attempts > 1 && <span>{texts.webhooks.tries(attempts)}</span>}
           <time dateTime={occurred_at} title={fullTimeOf(occurred_at)}>
             {shortTimeOf(occurred_at)}
           </time>

@@ -11,6 +11,7 @@ import { useResource } from '@parley/ui/hooks/resource.ts';
 import { durationText } from '@parley/ui/text/amounts.ts';
 import { fullTimeOf, timeOf } from '@parley/ui/text/time.ts';
 import { useAdministration } from '../administration/use-administration.ts';
+import { texts } from '../texts/texts.ts';
 import { resultText } from './result-text.ts';
 
 export interface OpenDeliveryProps {
@@ -30,18 +31,16 @@ export function OpenDelivery({ delivery, onSent }: OpenDeliveryProps) {
   };
   return (
     <div class="delivery-open">
-      {status === 'pending' && next_try_at !== null && (
-        <p>The next try is at {timeOf(next_try_at)} at the latest.</p>
-      )}
+      {status === 'pending' && next_try_at !== null && <p>{texts.webhooks.nextTry(timeOf(next_try_at))}</p>}
       {again && (
         <p>
           <Button disabled={isBusy} onClick={() => run(send)}>
-            {status === 'pending' ? 'Try now' : 'Send again'}
+            {status === 'pending' ? texts.webhooks.tryNow : texts.webhooks.sendAgain}
           </Button>
         </p>
       )}
       <Problem text={problem} />
-      {tries.length === 0 && <p class="value-none">No try is kept.</p>}
+      {tries.length === 0 && <p class="value-none">{texts.webhooks.noTry}</p>}
       {tries.map((one) => (
         <Try key={one.tried_at} of={one} />
       ))}
@@ -54,7 +53,7 @@ function Try({ of }: { readonly of: WebhookTry }) {
   const { tried_at, duration_ms, status_code, error, content_type, answer } = of;
   const parts = [resultText(error, status_code), durationText(duration_ms), content_type];
   return (
-    <section aria-label={`Try at ${timeOf(tried_at)}`}>
+    <section aria-label={texts.webhooks.tryAt(timeOf(tried_at))}>
       <h3>
         <time dateTime={tried_at} title={fullTimeOf(tried_at)}>
           {timeOf(tried_at)}
@@ -76,8 +75,8 @@ function Request({ id, webhookId }: { readonly id: string; readonly webhookId: s
   );
   if (operation === undefined) return null;
   return (
-    <section aria-label="Request">
-      <h3>Request, with the content as it is now</h3>
+    <section aria-label={texts.webhooks.request}>
+      <h3>{texts.webhooks.requestNow}</h3>
       <Problem text={problem} />
       {value !== null && (
         <pre tabIndex={0}>

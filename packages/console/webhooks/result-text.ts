@@ -1,16 +1,10 @@
+import { texts } from '../texts/texts.ts';
+
 /** The reasons of failed tries as people read them. */
-const ERRORS: Readonly<Record<string, string>> = {
-  status: 'Answered {code}',
-  redirect: 'Redirected ({code}), which is not followed',
-  gone: 'Answered 410: gone',
-  timeout: 'No answer in time',
-  connection_error: 'No connection',
-  invalid_response: 'No readable answer',
-  webhook_disabled: 'Not sent: the webhook was disabled',
-};
+const ERRORS: Readonly<Record<string, string>> = texts.webhooks.errors;
 
 /** Returns how a try ended. */
 export function resultText(error: string | null, code: number | null): string {
-  if (error === null) return code === null ? '' : `Answered ${code}`;
+  if (error === null) return code === null ? '' : texts.webhooks.answered(code);
   return (ERRORS[error] ?? error).replace('{code}', String(code));
 }

@@ -1,6 +1,7 @@
 import { CURRENT_VERSION } from '@parley/protocol/versions.ts';
 import type { Section } from '../administration/section.ts';
 import { REPLAY_TEXTS, WEBHOOK_TEXTS } from '../administration/texts/channel-texts.ts';
+import { texts } from '../texts/texts.ts';
 import { DeliveryLog } from './delivery-log.tsx';
 
 /** The receivers of events. */
@@ -9,9 +10,9 @@ export const WEBHOOK_SECTIONS: readonly Section[] = [
     slug: 'webhooks',
     texts: WEBHOOK_TEXTS,
     begin: () => ({ version: CURRENT_VERSION }),
-    title: 'Webhooks',
-    one: 'webhook',
-    about: 'Where events are sent to, and how that went.',
+    title: texts.webhooks.title,
+    one: texts.webhooks.one,
+    about: texts.webhooks.about,
     list: 'list_webhooks',
     get: 'get_webhook',
     create: 'create_webhook',
@@ -19,23 +20,23 @@ export const WEBHOOK_SECTIONS: readonly Section[] = [
     columns: ['url', 'event_types', 'status', 'last_success_at'],
     secret: 'secret',
     actions: [
-      { label: 'Send a test', operation: 'test_webhook' },
+      { label: texts.webhooks.test, operation: 'test_webhook' },
       {
-        label: 'Rotate secret',
+        label: texts.webhooks.rotate,
         operation: 'rotate_webhook_secret',
-        warning: 'A new secret signs what is sent; the one before counts for a while beside it.',
+        warning: texts.webhooks.rotateWarning,
         secret: 'secret',
       },
       {
-        label: 'Replay',
+        label: texts.webhooks.replay,
         operation: 'replay_webhook',
         texts: REPLAY_TEXTS,
-        warning: 'All events since then are sent again.',
+        warning: texts.webhooks.replayWarning,
       },
       {
-        label: 'Delete',
+        label: texts.webhooks.delete,
         operation: 'delete_webhook',
-        warning: 'Nothing more is sent. This cannot be undone.',
+        warning: texts.webhooks.deleteWarning,
         isDanger: true,
         removes: true,
       },

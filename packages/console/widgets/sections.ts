@@ -1,6 +1,7 @@
 import { h } from 'preact';
 import type { Section } from '../administration/section.ts';
 import { WIDGET_TEXTS } from '../administration/texts/channel-texts.ts';
+import { texts } from '../texts/texts.ts';
 import { WidgetPreview } from './widget-preview.tsx';
 import { WidgetSnippet } from './widget-snippet.tsx';
 
@@ -10,9 +11,9 @@ export const WIDGET_SECTIONS: readonly Section[] = [
     slug: 'widgets',
     texts: WIDGET_TEXTS,
     beside: (value) => h(WidgetPreview, { value }),
-    title: 'Widgets',
-    one: 'widget',
-    about: 'Chats that pages of your sites embed.',
+    title: texts.widgets.title,
+    one: texts.widgets.one,
+    about: texts.widgets.about,
     list: 'list_widgets',
     get: 'get_widget',
     create: 'create_widget',
@@ -20,9 +21,9 @@ export const WIDGET_SECTIONS: readonly Section[] = [
     columns: ['name', 'sites', 'enabled', 'created_at'],
     actions: [
       {
-        label: 'Delete',
+        label: texts.widgets.delete,
         operation: 'delete_widget',
-        warning: 'Pages that embed the widget do not show it any more.',
+        warning: texts.widgets.deleteWarning,
         isDanger: true,
         removes: true,
       },

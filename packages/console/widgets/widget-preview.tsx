@@ -1,3 +1,5 @@
+import { texts } from '../texts/texts.ts';
+
 /** What a form of a widget has so far. */
 interface WidgetDraft {
   readonly colors?: { readonly light?: string; readonly dark?: string };
@@ -6,12 +8,17 @@ interface WidgetDraft {
 
 /** Shows how the widget of a form looks on light and on dark pages. */
 export function WidgetPreview({ value }: { readonly value: unknown }) {
-  const { colors = {}, texts } = (value ?? {}) as WidgetDraft;
-  const greeting = texts?.en?.greeting ?? 'Hello! How can we help?';
+  const { colors = {}, texts: written } = (value ?? {}) as WidgetDraft;
+  const greeting = written?.en?.greeting ?? texts.widgets.greeting;
   return (
-    <section class="widget-preview" aria-label="Preview">
-      <Ground accent={colors.light ?? LIGHT} ground="#ffffff" greeting={greeting} name="On light pages" />
-      <Ground accent={colors.dark ?? DARK} ground="#12181b" greeting={greeting} name="On dark pages" />
+    <section class="widget-preview" aria-label={texts.widgets.preview}>
+      <Ground
+        accent={colors.light ?? LIGHT}
+        ground="#ffffff"
+        greeting={greeting}
+        name={texts.widgets.onLight}
+      />
+      <Ground accent={colors.dark ?? DARK} ground="#12181b" greeting={greeting} name={texts.widgets.onDark} />
     </section>
   );
 }

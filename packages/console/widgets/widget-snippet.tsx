@@ -1,6 +1,7 @@
 import { CopyLine } from '../administration/notice.tsx';
 import type { MoreProps } from '../administration/section.ts';
 import { useSignedIn } from '../session/session-context.tsx';
+import { texts } from '../texts/texts.ts';
 
 /** The HTML by which a page embeds a widget. */
 export function WidgetSnippet({ item }: MoreProps) {
@@ -11,10 +12,10 @@ export function WidgetSnippet({ item }: MoreProps) {
   const color = light ? ` data-color="${light}"` : '';
   const snippet = `<script src="${source}" data-account="${me.account.id}" data-widget="${item.id}"${color} async></script>`;
   return (
-    <section class="administration-part" aria-label="Snippet">
-      <h2>Snippet</h2>
-      <p>Put it before the end of the pages of the sites that are named above.</p>
-      <CopyLine label="Snippet" text={snippet} />
+    <section class="administration-part" aria-label={texts.widgets.snippet}>
+      <h2>{texts.widgets.snippet}</h2>
+      <p>{texts.widgets.snippetPlace}</p>
+      <CopyLine label={texts.widgets.snippet} text={snippet} />
     </section>
   );
 }

@@ -4,6 +4,7 @@ import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useState } from 'preact/hooks';
+import { texts } from '../../texts/texts.ts';
 import { CopyLine } from '../notice.tsx';
 import { useAdministration } from '../use-administration.ts';
 import { contradiction, type Verdict, verdictOn } from './audit-proof.ts';
@@ -32,20 +33,20 @@ export function AuditHead() {
     setProof({ head, verdict, against, before });
   };
   return (
-    <section class="audit-head" aria-label="Verification">
+    <section class="audit-head" aria-label={texts.administration.verification}>
       <p>
-        <Button onClick={() => run(verify)}>Verify the chain</Button>
+        <Button onClick={() => run(verify)}>{texts.administration.verify}</Button>
       </p>
       <Problem text={problem} />
       {proof && (
         <div role="status">
           <p class={proof.verdict === 'invalid' || proof.against ? 'audit-bad' : 'audit-good'}>
-            {proof.against ?? VERDICTS[proof.verdict]}
+            {proof.against ?? texts.administration.verdicts[proof.verdict]}
           </p>
           <p>
             {proof.before === undefined
-              ? 'This browser has kept the head, and compares the next one with it.'
-              : `This browser kept the head of link ${proof.before.number} before.`}
+              ? texts.administration.headKept
+              : texts.administration.headBefore(proof.before.number)}
           </p>
           <Facts schema={operation.answer} value={{ ...proof.head }} resolve={api.resolve} />
           <p>
@@ -54,12 +55,12 @@ export function AuditHead() {
               download={`audit-head-${proof.head.number}.json`}
               href={`data:application/json,${encodeURIComponent(JSON.stringify(proof.head))}`}
             >
-              Download the head
+              {texts.administration.downloadHead}
             </a>
           </p>
-          <p>Each link of the chain is checked by the operator, against heads that were kept:</p>
+          <p>{texts.administration.linksChecked}</p>
           <CopyLine
-            label="Command"
+            label={texts.administration.command}
             text={`npm run -s admin -- audit export --account ${proof.head.account_id} > audit.jsonl && npm run -s admin -- audit verify --file audit.jsonl --head audit-head-${proof.head.number}.json`}
           />
         </div>
@@ -67,12 +68,6 @@ export function AuditHead() {
     </section>
   );
 }
-
-const VERDICTS: Readonly<Record<Verdict, string>> = {
-  valid: 'The signature of the head is valid.',
-  invalid: 'The signature of the head does not fit: it was changed.',
-  unsupported: 'This browser cannot check the signature: it needs TLS, and Ed25519.',
-};
 
 const keyOf = (account: string) => `parley-audit-head ${account}`;
 

@@ -1,5 +1,6 @@
 import { canonicalJson } from '@parley/protocol/json/canonical-json.ts';
 import type { AuditHead } from '@parley/protocol/resources/audit-event.ts';
+import { texts } from '../../texts/texts.ts';
 
 export type Verdict = 'valid' | 'invalid' | 'unsupported';
 
@@ -23,10 +24,10 @@ export function contradiction(
   kept: Pick<AuditHead, 'number' | 'hash'>,
 ): string | undefined {
   if (now.number < kept.number) {
-    return `The chain has ${now.number} links, and had ${kept.number} before: the newest ones were cut.`;
+    return texts.administration.chainCut(now.number, kept.number);
   }
   if (now.number === kept.number && now.hash !== kept.hash) {
-    return `Link ${now.number} has another hash than before: the chain was written again.`;
+    return texts.administration.chainRewritten(now.number);
   }
   return undefined;
 }

@@ -2,6 +2,7 @@ import type { GroupCases as Counts } from '@parley/protocol/resources/group-case
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useResource } from '@parley/ui/hooks/resource.ts';
 import { useSignedIn } from '../../session/session-context.tsx';
+import { texts } from '../../texts/texts.ts';
 import { ActionButton } from '../action-button.tsx';
 import { filled, type Operation } from '../api-document.ts';
 import type { MoreProps } from '../section.ts';
@@ -22,22 +23,16 @@ function LoadedCases({ id, operation }: { readonly id: string; readonly operatio
   const { open, without_members: without } = counts;
   return (
     <section class="administration-part">
-      <h2>Open cases</h2>
-      <p>
-        {open === 0 ? 'No open case reaches' : `${cases(open)} ${open === 1 ? 'reaches' : 'reach'}`} the
-        people of this group. New cases do by themselves.
-      </p>
+      <h2>{texts.administration.openCases}</h2>
+      <p>{texts.administration.reaching(open)}</p>
       {without > 0 && (
         <>
-          <p>
-            {cases(without)} {without === 1 ? 'was' : 'were'} opened before and{' '}
-            {without === 1 ? 'does' : 'do'} not.
-          </p>
+          <p>{texts.administration.notReaching(without)}</p>
           <ActionButton
             action={{
-              label: 'Add the people of the group',
+              label: texts.administration.join,
               operation: 'join_group_cases',
-              warning: `Everybody in this group can then read ${cases(without)} more.`,
+              warning: texts.administration.joinWarning(without),
             }}
             ids={[id]}
             onDone={reload}
@@ -46,8 +41,4 @@ function LoadedCases({ id, operation }: { readonly id: string; readonly operatio
       )}
     </section>
   );
-}
-
-function cases(count: number): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? 'case' : 'cases'}`;
 }

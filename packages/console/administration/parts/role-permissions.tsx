@@ -1,5 +1,6 @@
 import { withoutNull } from '@parley/ui/form/json-schema.ts';
 import { OptionGrid } from '@parley/ui/form/options-field.tsx';
+import { texts } from '../../texts/texts.ts';
 import type { MoreProps } from '../section.ts';
 import { useAdministration } from '../use-administration.ts';
 
@@ -12,9 +13,9 @@ export function RolePermissions({ item }: MoreProps) {
   const options = [...new Set([...members.map(String), ...granted])];
   return (
     <section class="administration-part">
-      <h2>Permissions</h2>
-      {item.type === 'admin' && <p>An admin role permits everything.</p>}
-      <OptionGrid label="Permissions" options={options} chosen={new Set(granted)} />
+      <h2>{texts.administration.permissions}</h2>
+      {item.type === 'admin' && <p>{texts.administration.adminRole}</p>}
+      <OptionGrid label={texts.administration.permissions} options={options} chosen={new Set(granted)} />
     </section>
   );
 }
