@@ -21,7 +21,6 @@ import { HomePage } from './home-page.tsx';
 import { Loaded } from './loaded.tsx';
 import { usePageTitle } from './page-title.ts';
 import { focusField, focusMain, focusPart } from './parts-focus.ts';
-import { SettingsPage } from './settings-page.tsx';
 import { pressControl, useGlobalKeys } from './shortcuts.ts';
 import { SideBar } from './side-bar.tsx';
 import { SidePane } from './side-pane.tsx';
@@ -41,7 +40,7 @@ export function Shell() {
   const close = () => setDialog(null);
   const hasPane = main.at === 'conversation' && pane !== undefined;
   useDeclaredPresence();
-  usePageTitle(main, me.actor.id);
+  usePageTitle(main);
   useFocusOf(main);
   useKeptFocus();
   useGlobalKeys({
@@ -130,7 +129,7 @@ function MainPart({ main }: { readonly main: Exclude<Main, { readonly at: 'home'
     case 'search':
       return <SearchPage />;
     case 'settings':
-      return <SettingsPage />;
+      return <Loaded load={settings} of={NOTHING} />;
     case 'administration':
       return <Loaded load={administration} of={NOTHING} />;
     case 'installation':
@@ -143,4 +142,5 @@ const findSections = async (words: string) => (await import('../sections.tsx')).
 const findNothing = async () => [];
 
 const administration = async () => (await import('../sections.tsx')).AdministrationPage;
+const settings = async () => (await import('./settings-page.tsx')).SettingsPage;
 const installation = async () => (await import('../installation/installation.tsx')).Installation;
