@@ -21,7 +21,7 @@ import { HomePage } from './home-page.tsx';
 import { Loaded } from './loaded.tsx';
 import { usePageTitle } from './page-title.ts';
 import { focusField, focusMain, focusPart } from './parts-focus.ts';
-import { pressControl, useGlobalKeys } from './shortcuts.ts';
+import { controlsWithKeys, pressControl, useGlobalKeys } from './shortcuts.ts';
 import { SideBar } from './side-bar.tsx';
 import { SidePane } from './side-pane.tsx';
 
@@ -92,7 +92,11 @@ export function Shell() {
       )}
       <Notices />
       {dialog === 'palette' && (
-        <Palette findMore={can('users:read') ? findSections : findNothing} onClose={close} />
+        <Palette
+          findMore={can('users:read') ? findSections : findNothing}
+          findActs={findActs}
+          onClose={close}
+        />
       )}
       {dialog === 'new' && <NewConversation onClose={close} />}
       {dialog === 'help' && <HelpDialog onClose={close} />}
@@ -139,6 +143,15 @@ function MainPart({ main }: { readonly main: Exclude<Main, { readonly at: 'home'
 
 const NOTHING = {};
 const findSections = async (words: string) => (await import('../sections.tsx')).findSections(words);
+/** What the head of the open conversation offers, once the palette has given the focus back. */
+const findActs = () =>
+  controlsWithKeys().map(({ label, key, press }) => ({
+    id: `act-${key}`,
+    name: label,
+    detail: key,
+    group: 'This conversation',
+    act: () => void requestAnimationFrame(press),
+  }));
 const findNothing = async () => [];
 
 const administration = async () => (await import('../sections.tsx')).AdministrationPage;
