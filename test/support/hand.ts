@@ -1,6 +1,8 @@
 import type { Locator, Page } from 'playwright-core';
 
-/** Works a page as a person does, and counts clicks and keys. Text that is written does not count. */
+/**
+ * Works a page as a person does, and counts clicks and keys. Text that is written does not count.
+ */
 export class Hand {
   readonly page: Page;
   count = 0;

@@ -30,7 +30,7 @@ const { database, demo } = app;
 const inbox = await addInbox({ database, accountId: demo.account_id, actorId: demo.users.ada.id });
 const site = await serveSite(t, (_, response) => {
   response.setHeader('Content-Type', 'text/html; charset=utf-8');
-  response.end(`<!doctype html><html lang="en"><title>Shop</title><body><h1>Shop</h1>
+  response.end(`<!doctype html><html lang="en"><title>Shop</title><body><main><h1>Shop</h1></main>
     <script src="${app.baseUrl}/widget.js" data-account="${demo.account_id}" data-widget="${widget.id}" async></script>
     </body></html>`);
 });

@@ -48,7 +48,7 @@ const site = await serveSite(t, (request, response) => {
     `default-src 'self'; script-src ${app.baseUrl}; frame-src ${app.baseUrl}`,
   );
   response.end(`<!doctype html><html lang="${request.url === '/ar' ? 'ar' : 'en'}"><title>Shop</title>
-    <body><h1>Shop</h1><script src="${app.baseUrl}/widget.js" data-account="${app.demo.account_id}"
+    <body><main><h1>Shop</h1></main><script src="${app.baseUrl}/widget.js" data-account="${app.demo.account_id}"
     data-widget="${widget.id}" ${more} async></script></body></html>`);
 });
 const { body: widget } = await call<Widget>('POST', '/v1/widgets', {
