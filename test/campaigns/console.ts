@@ -148,23 +148,14 @@ class WatchedPage {
     // A page with nothing to read shows little.
     const isEnded = parts.ended!.length > 0 && this.#random.next() < 0.5;
     const kind = isEnded ? 'open a conversation' : this.#random.pick(Object.keys(PAGE_ACTS));
-    const [selector, how] = PAGE_ACTS[kind]!;
-    const chance = this.#random.next();
-    const did = await this.#do(selector, how, chance);
+    const did = await this.#do(PAGE_ACTS[kind]!);
     if (did) this.#pageActs[kind] = (this.#pageActs[kind] ?? 0) + 1;
     this.#note(`page: ${kind} ${typeof did === 'string' ? did : did ? '' : '(nothing there)'}`);
   }
 
-  #do(selector: string, how: PageAct[1], chance: number): Promise<string | boolean | null> {
-    if (how === 'click')
-      return this.#page.evaluate(([s, c]) => shown.click(s, c), [selector, chance] as const);
-    if (how === 'write') {
-      this.#written += 1;
-      const text = `written ${this.#written}`;
-      return this.#page.evaluate(([s, w]) => shown.write(s, w), [selector, text] as const);
-    }
-    const key = how.slice('press '.length);
-    return this.#page.evaluate(([s, k, c]) => shown.press(s, k, c), [selector, key, chance] as const);
+  #do(act: PageAct): Promise<string | boolean | null> {
+    this.#written += 1;
+    return doInPage(this.#page, act, { chance: this.#random.next(), text: `written ${this.#written}` });
   }
 
   /** Causes the next fault, with some acts meanwhile. */
@@ -180,9 +171,9 @@ class WatchedPage {
       for (let n = 0; n < acts; n++) await this.act();
       await this.#browser.context.setOffline(false);
     } else {
-      await this.#do('[aria-label="Break the network for 30 seconds"]', 'click', 0);
+      await this.#do(['[aria-label="Break the network for 30 seconds"]', 'click']);
       for (let n = 0; n < acts; n++) await this.act();
-      await this.#do('.banner-mend', 'click', 0);
+      await this.#do(['.banner-mend', 'click']);
     }
     this.#note(`fault: ${kind} is over`);
   }
@@ -274,9 +265,21 @@ class WatchedPage {
   }
 }
 
-type PageAct = readonly [selector: string, how: 'click' | 'write' | `press ${string}`];
+export type PageAct = readonly [selector: string, how: 'click' | 'write' | `press ${string}`];
 
-const PAGE_ACTS: Readonly<Record<string, PageAct>> = {
+/** Does an act to the match that `chance` picks. Returns its name, or whether there is one. */
+export function doInPage(
+  page: Page,
+  [selector, how]: PageAct,
+  { chance, text }: { readonly chance: number; readonly text: string },
+): Promise<string | boolean | null> {
+  if (how === 'click') return page.evaluate(([s, c]) => shown.click(s, c), [selector, chance] as const);
+  if (how === 'write') return page.evaluate(([s, w]) => shown.write(s, w), [selector, text] as const);
+  const key = how.slice('press '.length);
+  return page.evaluate(([s, k, c]) => shown.press(s, k, c), [selector, key, chance] as const);
+}
+
+export const PAGE_ACTS: Readonly<Record<string, PageAct>> = {
   send: ['.conversation .composer-form textarea', 'write'],
   'send again': ['.conversation .composer-form textarea', 'write'],
   'reply in the thread': ['.side-pane .composer-form textarea', 'write'],

@@ -1,7 +1,8 @@
 /** The workflow of a case (docs/contract.md#workflow), on real Postgres. */
 
 import { newId } from '@parley/protocol/ids.ts';
-import { WORKFLOW_STATUSES, type WorkflowStatus } from '@parley/protocol/resources/conversation.ts';
+import type { WorkflowStatus } from '@parley/protocol/resources/conversation.ts';
+import { WORKFLOW_STATUSES } from '@parley/protocol/resources/conversation-values.ts';
 import type { WorkflowMove } from '@parley/protocol/states/workflow.ts';
 import t from 'tap';
 import { moveWorkflow } from '../../src/core/conversations/cases/workflow.ts';

@@ -81,21 +81,18 @@ export function takesKeysOfInputMethods(page: Page): Promise<boolean> {
 /** The rules of axe-core about colours: other rules find the same in every theme. */
 export const COLOUR_RULES = ['color-contrast', 'link-in-text-block'] as const;
 
-/** Returns the serious findings of axe-core in the page in both themes, one line each. */
+/** Returns the findings of axe-core in the page in both themes, one line each. */
 export async function findingsInThemes(page: Page): Promise<string[]> {
   await page.emulateMedia({ colorScheme: 'light' });
-  const light = await seriousFindings(page);
+  const light = await findingsOf(page);
   await page.emulateMedia({ colorScheme: 'dark' });
-  const dark = await seriousFindings(page, COLOUR_RULES);
+  const dark = await findingsOf(page, COLOUR_RULES);
   await page.emulateMedia({ colorScheme: null });
   return [...light.map((one) => `light: ${one}`), ...dark.map((one) => `dark: ${one}`)];
 }
 
-/**
- * Returns the findings of axe-core in the page, serious ones and worse, one line each. `rules`
- * limits it to these.
- */
-export async function seriousFindings(page: Page, rules?: readonly string[]): Promise<string[]> {
+/** Returns the findings of axe-core in the page, one line each. `rules` limits it to these. */
+export async function findingsOf(page: Page, rules?: readonly string[]): Promise<string[]> {
   // As an extension's script would be, so that the content policy of the page does not refuse it.
   const session = await page.context().newCDPSession(page);
   const { result: there } = await session.send('Runtime.evaluate', { expression: 'typeof axe' });
@@ -106,8 +103,7 @@ export async function seriousFindings(page: Page, rules?: readonly string[]): Pr
   const options = { resultTypes: ['violations'], ...(rules !== undefined && { runOnly: rules }) };
   const { result } = await session.send('Runtime.evaluate', {
     expression: `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) =>
-      JSON.stringify(violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        .flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html))))`,
+      JSON.stringify(violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html))))`,
     awaitPromise: true,
     returnByValue: true,
   });

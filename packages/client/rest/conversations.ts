@@ -10,7 +10,8 @@ import type {
   UpdateConversationBody,
   WorkflowStatus,
 } from '@parley/protocol/resources/conversation.ts';
-import type { INBOX_FILTERS, INBOX_ORDERS, InboxSummary } from '@parley/protocol/resources/inbox.ts';
+import type { INBOX_FILTERS, INBOX_ORDERS } from '@parley/protocol/resources/conversation-values.ts';
+import type { InboxSummary } from '@parley/protocol/resources/inbox.ts';
 import type {
   Block,
   Participant,

@@ -3,10 +3,11 @@ import {
   AUDIENCES,
   CONVERSATION_STATUSES,
   CONVERSATION_TYPES,
+  INBOX_FILTERS,
+  INBOX_ORDERS,
   WORKFLOW_STATUSES,
-} from '@parley/protocol/resources/conversation.ts';
+} from '@parley/protocol/resources/conversation-values.ts';
 import type { ViewFilters } from '@parley/protocol/resources/conversation-view.ts';
-import { INBOX_FILTERS, INBOX_ORDERS } from '@parley/protocol/resources/inbox.ts';
 import { useCallback } from 'preact/hooks';
 import { setList, useList } from '../nav/place.ts';
 import { useKept } from './kept.ts';

@@ -14,9 +14,10 @@ function follow(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Names what a part shows, for the title of the page, while the part is shown. */
+/** Names what a part shows, for the title of the page, while the part is shown. Empty: not yet. */
 export function useNamedPage(shown: string): void {
   useEffect(() => {
+    if (shown === '') return undefined;
     set(shown);
     return () => {
       if (name === shown) set(undefined);

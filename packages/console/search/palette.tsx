@@ -16,15 +16,18 @@ import { type PaletteItem, placesFor } from './palette-items.tsx';
 export interface PaletteProps {
   /** Returns further places that have the words. */
   readonly findMore: (words: string) => Promise<readonly PaletteItem[]>;
+  /** Returns what can be done with the open conversation. */
+  readonly findActs: () => readonly PaletteItem[];
   readonly onClose: () => void;
 }
 
 /** Finds conversations, people and places of the console as one types. Ctrl-K opens it. */
-export function Palette({ findMore, onClose }: PaletteProps) {
+export function Palette({ findMore, findActs, onClose }: PaletteProps) {
   const [words, setWords] = useState('');
+  const [acts] = useState(findActs);
   const suggestions = useSuggestions({
     words,
-    ...usePaletteItems(words.trim(), findMore),
+    ...usePaletteItems(words.trim(), acts, findMore),
     onChoose: (item) => {
       onClose();
       Promise.resolve(item.act()).catch(notifyFailure);
@@ -51,7 +54,7 @@ export function Palette({ findMore, onClose }: PaletteProps) {
 }
 
 /** Returns the hits for the words: places at once, the rest as the server answers. */
-function usePaletteItems(words: string, findMore: PaletteProps['findMore']) {
+function usePaletteItems(words: string, acts: readonly PaletteItem[], findMore: PaletteProps['findMore']) {
   const signedIn = useSignedIn();
   const { client, me, can } = signedIn;
   const { result, isCurrent } = useFound(words, async (words) => {
@@ -85,10 +88,20 @@ function usePaletteItems(words: string, findMore: PaletteProps['findMore']) {
     act: () => open({ at: 'search', search: words === '' ? {} : { q: words } }),
   };
   const places = [...placesFor(signedIn, words), ...(result?.more ?? [])];
+  const isNamed = ({ name }: PaletteItem) => hasWords(name, words);
   // Who is asked for by name comes before the cases that mention the name.
-  const named = people.filter(({ name }) => hasWords(name, words));
+  const named = people.filter(isNamed);
   const others = people.filter((person) => !named.includes(person));
-  const items: PaletteItem[] = [...named, ...conversations, ...others, messages, ...places];
+  const fitting = words === '' ? [] : acts.filter(isNamed);
+  const items: PaletteItem[] = [
+    ...fitting,
+    ...named,
+    ...conversations,
+    ...others,
+    ...places.filter(isNamed),
+    ...places.filter((place) => !isNamed(place)),
+    messages,
+  ];
   return { items, isCurrent };
 }
 

@@ -1,19 +1,16 @@
 import { useInbox } from '@parley/client/react';
 import { useEffect } from 'preact/hooks';
-import { nameOf } from '../names/conversation-name.ts';
 import { usePageName } from '../nav/page-name.ts';
 import { PARTS } from '../nav/parts.ts';
 import type { Main } from '../nav/place.ts';
 import { texts } from '../texts/texts.ts';
 
 /** Names the page after its place, with how many conversations are unread, also on its icon. */
-export function usePageTitle(main: Main, myId: string): void {
-  const { conversations, summary } = useInbox({});
+export function usePageTitle(main: Main): void {
+  const { summary } = useInbox({ pageSize: 1, include: [] });
   const unread = summary?.unread ?? 0;
-  const open = main.at === 'conversation' ? conversations.find(({ id }) => id === main.id) : undefined;
   const named = usePageName();
-  const part = open === undefined ? placeName(main) : nameOf(open, myId).name;
-  const name = named === undefined ? part : `${named} · ${part}`;
+  const name = named === undefined ? placeName(main) : nameWithin(main, named);
   useEffect(() => {
     document.title = titleOf(name, unread);
   }, [name, unread]);
@@ -24,6 +21,11 @@ export function usePageTitle(main: Main, myId: string): void {
 /** Returns the title of a page. */
 function titleOf(name: string, unread: number): string {
   return `${unread > 0 ? `(${unread}) ` : ''}${name} · Parley`;
+}
+
+/** A conversation is a part by its own name. */
+function nameWithin(main: Main, named: string): string {
+  return main.at === 'conversation' ? named : `${named} · ${placeName(main)}`;
 }
 
 function placeName(main: Main): string {

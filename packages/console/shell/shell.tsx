@@ -22,8 +22,7 @@ import { HomePage } from './home-page.tsx';
 import { Loaded } from './loaded.tsx';
 import { usePageTitle } from './page-title.ts';
 import { focusField, focusMain, focusPart } from './parts-focus.ts';
-import { SettingsPage } from './settings-page.tsx';
-import { pressControl, useGlobalKeys } from './shortcuts.ts';
+import { controlsWithKeys, pressControl, useGlobalKeys } from './shortcuts.ts';
 import { SideBar } from './side-bar.tsx';
 import { SidePane } from './side-pane.tsx';
 
@@ -42,7 +41,7 @@ export function Shell() {
   const close = () => setDialog(null);
   const hasPane = main.at === 'conversation' && pane !== undefined;
   useDeclaredPresence();
-  usePageTitle(main, me.actor.id);
+  usePageTitle(main);
   useFocusOf(main);
   useKeptFocus();
   useGlobalKeys({
@@ -95,7 +94,11 @@ export function Shell() {
       )}
       <Notices />
       {dialog === 'palette' && (
-        <Palette findMore={can('users:read') ? findSections : findNothing} onClose={close} />
+        <Palette
+          findMore={can('users:read') ? findSections : findNothing}
+          findActs={findActs}
+          onClose={close}
+        />
       )}
       {dialog === 'new' && <NewConversation onClose={close} />}
       {dialog === 'help' && <HelpDialog onClose={close} />}
@@ -132,7 +135,7 @@ function MainPart({ main }: { readonly main: Exclude<Main, { readonly at: 'home'
     case 'search':
       return <SearchPage />;
     case 'settings':
-      return <SettingsPage />;
+      return <Loaded load={settings} of={NOTHING} />;
     case 'administration':
       return <Loaded load={administration} of={NOTHING} />;
     case 'installation':
@@ -142,9 +145,19 @@ function MainPart({ main }: { readonly main: Exclude<Main, { readonly at: 'home'
 
 const NOTHING = {};
 const findSections = async (words: string) => (await sections()).findSections(words);
+/** What the head of the open conversation offers, once the palette has given the focus back. */
+const findActs = () =>
+  controlsWithKeys().map(({ label, key, press }) => ({
+    id: `act-${key}`,
+    name: label,
+    detail: key,
+    group: texts.shell.thisConversation,
+    act: () => void requestAnimationFrame(press),
+  }));
 const findNothing = async () => [];
 
 const administration = async () => (await sections()).AdministrationPage;
+const settings = async () => (await import('./settings-page.tsx')).SettingsPage;
 const installation = async () => {
   await loadAdministrationTexts();
   return (await import('../installation/installation.tsx')).Installation;

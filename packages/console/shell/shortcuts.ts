@@ -120,6 +120,24 @@ const PLAIN: Readonly<Record<string, GlobalKey>> = {
   '?': 'help',
 };
 
+/** A control of the open conversation that has a key. */
+interface Control {
+  readonly label: string;
+  readonly key: string;
+  readonly press: () => void;
+}
+
+/** Returns the controls of the open conversation that have keys, as the page shows them. */
+export function controlsWithKeys(): Control[] {
+  return [...document.querySelectorAll<HTMLElement>('.conversation-head [aria-keyshortcuts]:enabled')].map(
+    (control) => ({
+      label: (control.title || (control.ariaLabel ?? control.textContent)).replace(/ \(.\)$/, ''),
+      key: control.getAttribute('aria-keyshortcuts')!,
+      press: () => control.click(),
+    }),
+  );
+}
+
 /**
  * Does what the control of the open conversation with this key does (`aria-keyshortcuts`). Returns
  * whether there is one.

@@ -12,10 +12,6 @@ import { texts as firstEn } from '../texts/en.ts';
 const ROOT = join(import.meta.dirname, '../../..');
 const PAGES = ['packages/console', 'packages/ui'];
 
-/** Folders and files whose texts are still in their modules. */
-const NOT_YET: readonly string[] = [
-];
-
 /** What looks like a text and is none, or is the same in every language, by file. */
 const NO_TEXTS: Readonly<Record<string, readonly string[]>> = {
   'packages/console/administration/page.ts': ['There is no page of a section above this component.'],
@@ -48,7 +44,6 @@ const NO_TEXTS: Readonly<Record<string, readonly string[]>> = {
 t.test('no text is outside of texts/', async (t) => {
   const found = [...readTree(ROOT, PAGES)].flatMap(([path, code]) => {
     if (!/\.tsx?$/.test(path) || /^packages\/\w+\/(test|texts|dist)\//.test(path)) return [];
-    if (NOT_YET.some((place) => path === place || path.startsWith(`${place}/`))) return [];
     const others = shownTexts(code).filter(({ text }) => !NO_TEXTS[path]?.includes(text));
     return others.map(({ line, text }) => `${path}:${line} ${text}`);
   });

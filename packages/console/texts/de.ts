@@ -797,6 +797,7 @@ export const texts: FirstTexts = {
     signIn: 'Anmelden',
     mend: 'Wiederherstellen',
     breakNetwork: 'Netzwerk für 30 Sekunden unterbrechen',
+    thisConversation: 'Dieses Gespräch',
     waiting: (count) =>
       plural(count, {
         one: '# Nachricht wartet auf den Versand.',

@@ -793,6 +793,7 @@ export const texts = {
     signIn: 'Sign in',
     mend: 'Mend it',
     breakNetwork: 'Break the network for 30 seconds',
+    thisConversation: 'This conversation',
     waiting: (count: number) =>
       plural(count, { one: '# message waits to be sent.', other: '# messages wait to be sent.' }),
     broken: 'You have broken the network of this page.',

@@ -8,6 +8,7 @@ import { ACTION_KEYS, type RowAction } from '../inbox/row-actions.ts';
 import { snoozedText } from '../inbox/undoable.ts';
 import { useActions } from '../inbox/use-actions.tsx';
 import { nameOf } from '../names/conversation-name.ts';
+import { useNamedPage } from '../nav/page-name.ts';
 import { showPane } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 import { texts } from '../texts/texts.ts';
@@ -18,6 +19,7 @@ export function ConversationHead({ conversationId }: { readonly conversationId: 
   const { me } = useSignedIn();
   const { conversation, pins, presence } = useConversation(conversationId);
   const { name, avatarUrl, otherId } = conversation === null ? NAMELESS : nameOf(conversation, me.actor.id);
+  useNamedPage(name);
   const members = conversation?.participants?.length ?? 0;
   const showDetails = () => showPane({ shows: 'details' });
   const isCase = conversation?.audience === 'customer';

@@ -1,3 +1,4 @@
+import { useConversation } from '@parley/client/react';
 import { Composer } from '../composer/composer.tsx';
 import { HoldBanner } from '../holds/hold-banner.tsx';
 import { MessagesOf } from '../message/message-context.tsx';
@@ -15,10 +16,12 @@ export interface ConversationProps {
 
 /** An open conversation: its head, its timeline, and the composer. */
 export function Conversation({ id, message }: ConversationProps) {
+  const { conversation, status } = useConversation(id);
   return (
     <section
       class="conversation"
       aria-label={texts.timeline.conversation}
+      data-opening={conversation === null && status !== 'ended'}
       data-focus=".composer .message-field"
     >
       <ConversationHead conversationId={id} />

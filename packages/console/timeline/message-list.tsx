@@ -33,6 +33,7 @@ export function MessageList(props: MessageListProps) {
   const { reads } = useConversation(conversationId);
   const [range, setRange] = useState<ShownRange>(NEWEST);
   const [isAtEnd, setAtEnd] = useState(true);
+  const [isOpened, setOpened] = useState(false);
   const [active, setActive] = useState<string | null>(null);
   const indexes = indexesOf(messages, range, isAtEnd);
   const [from, to] = indexes;
@@ -109,6 +110,7 @@ export function MessageList(props: MessageListProps) {
     isReady: source.status === 'ready' && line !== undefined && target === null && ends === 0,
     unreadAt: line == null ? -1 : firstUnread(messages, line, ownId),
     reveal,
+    onOpened: () => setOpened(true),
   });
   const toNewest = useEvent(() => {
     // The newest part replaces an old part of the conversation, and begins at its end.
@@ -121,7 +123,7 @@ export function MessageList(props: MessageListProps) {
   useLayoutEffect(() => {
     if (ends > 0) toNewest();
   }, [ends]);
-  useTarget({ target, list, keeper, source, reveal });
+  useTarget({ target, list, keeper, source, reveal, onOpened: () => setOpened(true) });
   const [shownAt] = useState(Date.now);
   const last = messages.at(-1);
   const lastKey = last?.key;
@@ -138,7 +140,11 @@ export function MessageList(props: MessageListProps) {
 
   const inOrder = active !== null && rows.some(({ key }) => key === active) ? active : lastKey;
   return (
-    <div class="timeline-scroll" ref={box}>
+    <div
+      class="timeline-scroll"
+      ref={box}
+      data-opening={!isOpened && ends === 0 && source.status !== 'ended'}
+    >
       <div
         class="timeline-rows"
         ref={list}

@@ -6,6 +6,8 @@ import type { Source, Target } from './use-source.ts';
 interface Scrolled {
   readonly list: RefObject<HTMLElement | null>;
   readonly keeper: RefObject<ScrollKeeper | undefined>;
+  /** Called when the list stands where its reader begins. */
+  readonly onOpened: () => void;
 }
 
 export interface OpeningInput extends Scrolled {
@@ -19,13 +21,14 @@ export interface OpeningInput extends Scrolled {
  * Begins at the newest message, or at the unread line where what is unread does not fit, unless the
  * reader has scrolled already.
  */
-export function useOpening({ list, keeper, isReady, unreadAt, reveal }: OpeningInput): void {
+export function useOpening({ list, keeper, isReady, unreadAt, reveal, onOpened }: OpeningInput): void {
   const isDone = useRef(false);
   useLayoutEffect(() => {
     if (!isReady || isDone.current) return;
     // It is in the document with the next rendering.
     if (unreadAt >= 0 && !reveal(unreadAt)) return;
     isDone.current = true;
+    onOpened();
     const scroll = keeper.current!;
     if (!scroll.isAtEnd) return;
     scroll.toEnd();
@@ -42,7 +45,7 @@ export interface TargetInput extends Scrolled {
 }
 
 /** Leads the reader to a message as soon as it is there, once a turn. */
-export function useTarget({ target, source, list, keeper, reveal }: TargetInput): void {
+export function useTarget({ target, source, list, keeper, reveal, onOpened }: TargetInput): void {
   const done = useRef(0);
   useEffect(() => {
     if (target === null || done.current === target.turn) return;
@@ -52,6 +55,7 @@ export function useTarget({ target, source, list, keeper, reveal }: TargetInput)
     if (row === null) return;
     done.current = target.turn;
     keeper.current!.show(row, 'center');
+    onOpened();
     if (row instanceof HTMLElement) row.focus({ preventScroll: true });
   });
 }

@@ -1,7 +1,13 @@
 import { type Static, Type } from 'typebox';
 import { Body, describe, Id, Identity, Line, OneOf, Times } from '../schema/schema.ts';
-import { AUDIENCES, CONVERSATION_STATUSES, CONVERSATION_TYPES, WORKFLOW_STATUSES } from './conversation.ts';
-import { INBOX_FILTERS, INBOX_ORDERS } from './inbox.ts';
+import {
+  AUDIENCES,
+  CONVERSATION_STATUSES,
+  CONVERSATION_TYPES,
+  INBOX_FILTERS,
+  INBOX_ORDERS,
+  WORKFLOW_STATUSES,
+} from './conversation-values.ts';
 
 /** The views that a person can save. */
 export const MAX_CONVERSATION_VIEWS = 50;

@@ -16,20 +16,15 @@ import {
 } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 import { Actor, ENTITY_TYPES, Entity, MentionedMessage, MessagingGroup } from './actor.ts';
+import {
+  AUDIENCES,
+  CONVERSATION_STATUSES,
+  CONVERSATION_TYPES,
+  WORKFLOW_STATUSES,
+} from './conversation-values.ts';
 import { METADATA_TEXTS, MetadataField, MetadataPatch } from './metadata.ts';
 import { DirectUserInput, PARTICIPANT_LIMITS, Participant, ParticipantInput } from './participant.ts';
 
-export const CONVERSATION_TYPES = ['direct_message', 'group', 'system'] as const;
-export const AUDIENCES = ['internal', 'customer'] as const;
-export const WORKFLOW_STATUSES = [
-  'new',
-  'open',
-  'waiting_internal',
-  'waiting_external',
-  'needs_approval',
-  'resolved',
-] as const;
-export const CONVERSATION_STATUSES = ['active', 'archived', 'hidden'] as const;
 const LEGAL_HOLDS = ['released', 'held'] as const;
 /** Length of the reason of a hold or its release. */
 const HOLD_REASON_CHARACTERS = 500;

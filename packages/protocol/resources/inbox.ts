@@ -3,6 +3,7 @@ import { IdOf } from '../schema/external-ids.ts';
 import { Body, describe, described, Identity, Line, Nullable, Times, Timestamp } from '../schema/schema.ts';
 import { type MembersSince, Since } from '../schema/since.ts';
 import type { WorkflowStatus } from './conversation.ts';
+import type { INBOX_FILTERS, INBOX_ORDERS } from './conversation-values.ts';
 
 /** An address at which customers write to an account (docs/contract.md#inboxes). */
 export const Inbox = Type.Object({
@@ -73,14 +74,9 @@ describe(UpdateInboxBody, {
   assignee_id: 'Id of the user or group that new cases of the inbox are assigned to; null: none.',
 });
 
-/** The orders of lists of conversations. */
-export const INBOX_ORDERS = ['created', 'activity', 'waiting'] as const;
-
 export const INBOX_ORDERS_SINCE: MembersSince<(typeof INBOX_ORDERS)[number]> = {
   waiting: '1.4.harbor-preview.1',
 };
-
-export const INBOX_FILTERS = ['unread', 'mine', 'unassigned', 'snoozed', 'open'] as const;
 
 /** The filters that came after the others. */
 export const INBOX_FILTERS_SINCE: MembersSince<(typeof INBOX_FILTERS)[number]> = {

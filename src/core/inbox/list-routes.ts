@@ -1,21 +1,16 @@
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { ListOf, PAGE_LIMIT } from '@parley/protocol/lists.ts';
 import { ENTITY_TYPES } from '@parley/protocol/resources/actor.ts';
+import { CONVERSATION_INCLUDES, Conversation } from '@parley/protocol/resources/conversation.ts';
 import {
   AUDIENCES,
-  CONVERSATION_INCLUDES,
   CONVERSATION_STATUSES,
   CONVERSATION_TYPES,
-  Conversation,
-  WORKFLOW_STATUSES,
-} from '@parley/protocol/resources/conversation.ts';
-import {
-  INBOX_FACTS,
   INBOX_FILTERS,
-  INBOX_FILTERS_SINCE,
   INBOX_ORDERS,
-  INBOX_ORDERS_SINCE,
-} from '@parley/protocol/resources/inbox.ts';
+  WORKFLOW_STATUSES,
+} from '@parley/protocol/resources/conversation-values.ts';
+import { INBOX_FACTS, INBOX_FILTERS_SINCE, INBOX_ORDERS_SINCE } from '@parley/protocol/resources/inbox.ts';
 import { MetadataFilter } from '@parley/protocol/resources/metadata.ts';
 import { IdBy, IdOf, OwnIdFilter } from '@parley/protocol/schema/external-ids.ts';
 import { Id, Include, OneOf } from '@parley/protocol/schema/schema.ts';

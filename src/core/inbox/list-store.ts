@@ -1,4 +1,4 @@
-import type { INBOX_ORDERS } from '@parley/protocol/resources/inbox.ts';
+import type { INBOX_ORDERS } from '@parley/protocol/resources/conversation-values.ts';
 import type { Metadata } from '@parley/protocol/resources/metadata.ts';
 import { type Principal, seesWholeAccount } from '../../api/access/principal.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';

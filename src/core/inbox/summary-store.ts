@@ -1,4 +1,4 @@
-import { WORKFLOW_STATUSES } from '@parley/protocol/resources/conversation.ts';
+import { WORKFLOW_STATUSES } from '@parley/protocol/resources/conversation-values.ts';
 import type { InboxSummary } from '@parley/protocol/resources/inbox.ts';
 import type { Principal } from '../../api/access/principal.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';

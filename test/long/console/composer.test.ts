@@ -12,7 +12,7 @@ import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { startTestApp } from '../../support/app.ts';
-import { ConsoleBrowser, findingsInThemes, seriousFindings } from '../../support/console-page.ts';
+import { ConsoleBrowser, findingsInThemes, findingsOf } from '../../support/console-page.ts';
 import { until as untilTrue } from '../../support/until.ts';
 
 const app = await startTestApp(t);
@@ -108,7 +108,7 @@ t.test('names are completed by the keyboard, and the people are mentioned', asyn
   t.equal(await field.getAttribute('role'), 'combobox');
   const active = await field.getAttribute('aria-activedescendant');
   t.equal(await page.locator(`[id="${active}"]`).getAttribute('aria-selected'), 'true');
-  t.strictSame(await seriousFindings(page), []);
+  t.strictSame(await findingsOf(page), []);
   await page.keyboard.press('Enter');
   t.equal(await field.inputValue(), 'Hello @Ada Lovelace ');
   await field.pressSequentially('and @ver');
@@ -376,7 +376,7 @@ t.test('a draft is approved as it is shown, edited, or rejected with a reason', 
   await adaPage.goto(`${app.baseUrl}/console/c/${id}?as=ada`);
   const card = adaPage.getByRole('article', { name: 'Reply draft of Grace Hopper' });
   await card.getByText('We refund it.').waitFor();
-  t.strictSame(await seriousFindings(adaPage), []);
+  t.strictSame(await findingsOf(adaPage), []);
   isDeaf = true;
   const own = grace.page.locator('.draft-card');
   await own.getByRole('button', { name: 'Edit' }).click();
@@ -440,7 +440,7 @@ t.test('a refused message says why, and so does a conversation that takes none',
     .waitFor();
   await app.call('PATCH', `${MESSAGES}/${id}`, { token: ada.access_token, body: { status: 'archived' } });
   await page.getByText('This conversation is archived, and takes no new messages.').waitFor();
-  t.strictSame(await seriousFindings(page), []);
+  t.strictSame(await findingsOf(page), []);
   await page.getByRole('button', { name: 'Open it again' }).click();
   await field.waitFor();
 });

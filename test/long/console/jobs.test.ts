@@ -10,11 +10,13 @@
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
-import type { Locator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import t from 'tap';
+import { Conversations } from '../../conversations/fixture.ts';
 import { type Case, Cases } from '../../messages/cases.ts';
 import { callsAt, startTestApp } from '../../support/app.ts';
 import { ConsoleBrowser } from '../../support/console-page.ts';
+import { Hand } from '../../support/hand.ts';
 import { until } from '../../support/until.ts';
 
 const app = await startTestApp(t);
@@ -24,42 +26,12 @@ const cases = new Cases(app);
 const browser = await ConsoleBrowser.start(t, app.baseUrl);
 browser.context.setDefaultTimeout(60_000);
 
-/** Works a page as a person does, and counts clicks and keys. */
-class Hand {
-  readonly page: Page;
-  count = 0;
-
-  constructor(page: Page) {
-    this.page = page;
-  }
-
-  async click(target: Locator): Promise<void> {
-    await target.click();
-    this.count += 1;
-  }
-
-  async press(key: string): Promise<void> {
-    await this.page.keyboard.press(key);
-    this.count += 1;
-  }
-
-  /** Writes into the element with the focus, which has to be a field. */
-  async write(text: string): Promise<void> {
-    await this.page.locator('input:focus, textarea:focus').waitFor();
-    await this.page.keyboard.type(text);
-  }
-
-  button(name: string | RegExp): Locator {
-    return this.page.getByRole('button', { name, exact: true });
-  }
-}
-
 interface Job {
   /** Prepares the case before its page is opened. */
   readonly given?: (one: Case) => Promise<unknown>;
-  readonly work: (hand: Hand) => Promise<void>;
-  /** The result, as the API says it. */
-  readonly done: (one: Case) => Promise<boolean>;
+  readonly work: (hand: Hand, one: Case) => Promise<void>;
+  /** The result, as the API says it, or as it is shown. */
+  readonly done: (one: Case, page: Page) => Promise<boolean>;
   /** Clicks and keys of the best product. */
   readonly best: number;
 }
@@ -171,11 +143,69 @@ const JOBS: Readonly<Record<string, Job>> = {
     done: ({ id }) => isIn(id, 'resolved'),
     best: 1,
   },
+  'resolve by the palette': {
+    work: async (hand) => {
+      await hand.press('Control+k');
+      await hand.write('resolve');
+      await hand.page.getByRole('option', { name: /^Resolve/, selected: true }).waitFor();
+      await hand.press('Enter');
+    },
+    done: ({ id }) => isIn(id, 'resolved'),
+    best: 2,
+  },
   reopen: {
     given: ({ id }) => call('PATCH', path(id), { body: { workflow_status: 'resolved' } }),
     work: (hand) => hand.click(hand.button('Reopen')),
     done: ({ id }) => isIn(id, 'open'),
     best: 1,
+  },
+  'find an old case by words': {
+    given: ({ id, customerToken: token }) => cases.sent(id, { body: `Kiwi ${id}` }, { token }),
+    work: async (hand, { id }) => {
+      await hand.press('/');
+      await hand.write(`Kiwi ${id}`);
+      await hand.click(hand.page.locator('.search-hit').first());
+    },
+    done: ({ id }, page) => page.getByRole('log').getByText(`Kiwi ${id}`).isVisible(),
+    best: 2,
+  },
+  'see what is mine': {
+    given: ({ id }) => call('PATCH', path(id), { body: { assignee_id: ada.id } }),
+    work: (hand) => hand.click(hand.button(/^Mine/)),
+    done: async ({ id }, page) => {
+      const isChosen = (await page.locator('.inbox-view[aria-pressed=true]').textContent())?.startsWith(
+        'Mine',
+      );
+      return isChosen === true && (await page.locator(`.inbox-row[data-id="${id}"]`).isVisible());
+    },
+    best: 1,
+  },
+  'see what nobody has': {
+    work: (hand) => hand.click(hand.page.getByRole('link', { name: /^Work/ })),
+    done: ({ id }, page) =>
+      page.getByRole('region', { name: 'Without an owner' }).locator(`a[href*="${id}"]`).isVisible(),
+    best: 1,
+  },
+  'resolve two cases at once': {
+    work: async (hand, { id }) => {
+      const rows = hand.page.locator('.inbox-row');
+      const [other] = await rows.evaluateAll(
+        (all, own) =>
+          (all as unknown as { readonly dataset: { readonly id: string } }[])
+            .map(({ dataset }) => dataset.id)
+            .filter((one) => one !== own),
+        id,
+      );
+      for (const one of [id, other]) {
+        await hand.page.locator(`.inbox-row[data-id="${one}"]`).hover();
+        await hand.click(hand.page.locator(`.inbox-row[data-id="${one}"]`).getByRole('checkbox'));
+      }
+      const bar = hand.page.getByRole('toolbar', { name: 'Actions on the selected conversations' });
+      await hand.click(bar.getByRole('button', { name: 'Resolve' }));
+      await until(() => isIn(other!, 'resolved'), { what: 'the other case' });
+    },
+    done: ({ id }) => isIn(id, 'resolved'),
+    best: 3,
   },
 };
 
@@ -186,8 +216,8 @@ for (const [name, { given, work, done, best }] of Object.entries(JOBS)) {
     const page = await browser.open('ada', `c/${one.id}`);
     await page.getByRole('log').getByText('Where is it?').waitFor();
     const hand = new Hand(page);
-    await work(hand);
-    await until(() => done(one), { what: name });
+    await work(hand, one);
+    await until(() => done(one, page), { what: name });
     t.ok(hand.count <= best, `${hand.count} of ${best}`);
     await until(() => page.evaluate<boolean>('document.activeElement !== document.body'), {
       what: `the focus in the page after: ${name}`,
@@ -195,6 +225,33 @@ for (const [name, { given, work, done, best }] of Object.entries(JOBS)) {
     await page.close();
   });
 }
+
+t.test('who the customer is, and what else it has asked, stand beside the case', async (t) => {
+  const conversations = new Conversations(app);
+  const participants = [{ type: 'customer', name: 'Cleo', email: 'cleo.jobs@example.net' }];
+  const [first, second] = [
+    await conversations.createCase({ title: 'Broken lamp', participants }),
+    await conversations.createCase({ title: 'Lost parcel', participants }),
+  ];
+  const page = await browser.open('ada', `c/${first.conversation.id}`);
+  await page.getByRole('button', { name: 'Details' }).click();
+  const pane = page.getByRole('complementary', { name: 'Details' });
+  await pane.getByRole('region', { name: 'Customer' }).getByText('cleo.jobs@example.net').waitFor();
+
+  t.comment('from now on: 0 to see it, and 1 to the other case, as in the best of them');
+  await browser.go(page, `c/${second.conversation.id}`);
+  await page.getByRole('heading', { level: 1, name: 'Lost parcel' }).waitFor();
+  await pane.getByRole('region', { name: 'Customer' }).getByText('cleo.jobs@example.net').waitFor();
+  const hand = new Hand(page);
+  await hand.click(
+    pane.getByRole('region', { name: 'Other cases' }).getByRole('link', { name: /Broken lamp/ }),
+  );
+  await page.getByRole('heading', { level: 1, name: 'Broken lamp' }).waitFor();
+  t.equal(hand.count, 1);
+  await pane.getByRole('button', { name: 'Close the pane' }).click();
+  await pane.waitFor({ state: 'detached' });
+  await page.close();
+});
 
 t.test('a resolved case is read, leaves the list for the next one, and comes back by Undo', async (t) => {
   const [first, second] = [await opened(), await opened()];

@@ -17,7 +17,7 @@ import { addComplaint, readStopped } from '../../../src/features/mail/complaints
 import { Conversations } from '../../conversations/fixture.ts';
 import { signed } from '../../mail/arrivals.ts';
 import { type CallOptions, startTestApp } from '../../support/app.ts';
-import { ConsoleBrowser, findingsInThemes, seriousFindings } from '../../support/console-page.ts';
+import { ConsoleBrowser, findingsInThemes, findingsOf } from '../../support/console-page.ts';
 import { ModelServer } from '../../support/model-server.ts';
 import { until } from '../../support/until.ts';
 
@@ -188,7 +188,7 @@ t.test('an approval, by two pages at once', async (t) => {
   for (const shown of await cards[1]!.locator('pre').allTextContents()) {
     t.match(shown, /a\\u202egpj\.md/, 'what is hidden is an escape');
   }
-  t.strictSame(await seriousFindings(pages[1]!), []);
+  t.strictSame(await findingsOf(pages[1]!), []);
   const buttons = await Promise.all(
     cards.map((card) => card.getByRole('button', { name: 'Approve' }).elementHandle()),
   );

@@ -388,7 +388,7 @@ t.test('fifty messages a second into ten thousand', async (t) => {
   await closeAll(page);
 });
 
-t.test('no serious finding of axe-core in either theme', async (t) => {
+t.test('axe-core finds nothing in either theme', async (t) => {
   const chair = await conversationNamed('Chair wobbles after assembly');
   const page = await browser.open('ada', `c/${chair}`);
   const last = page.locator('.message').last();

@@ -141,7 +141,6 @@ t.test('a reply that was cut says so, before it is sent and after', async (t) =>
   await cases.sent(id, { body: 'How long does it take?' }, { token: customerToken });
   const card = page.getByRole('article', { name: 'Reply draft of' }).filter({ hasText: 'The refund takes' });
   await card.getByText('The answer was too long and was cut off.').waitFor();
-  t.strictSame(await findingsInThemes(page), []);
   await card.getByRole('button', { name: 'Approve and send' }).click();
   await card.waitFor({ state: 'detached' });
   await page.close();

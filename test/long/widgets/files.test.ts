@@ -14,7 +14,7 @@ import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import type { FrameLocator, Page } from 'playwright-core';
 import t from 'tap';
 import { callsAt, startTestApp } from '../../support/app.ts';
-import { ConsoleBrowser, inPage, seriousFindings } from '../../support/console-page.ts';
+import { ConsoleBrowser, findingsOf, inPage } from '../../support/console-page.ts';
 import { serveSite } from '../../support/served-page.ts';
 import { until } from '../../support/until.ts';
 
@@ -109,7 +109,7 @@ t.test(
     await uploaded(frame);
     t.equal(await visitors(), before + 1, 'two uploads at once begin one visitor');
     t.equal(await fieldOf(frame).inputValue(), 'It looks like this', 'what was written is still there');
-    t.strictSame(await seriousFindings(page), []);
+    t.strictSame(await findingsOf(page), []);
     await frame.getByRole('button', { name: 'Send', exact: true }).click();
     const picture = frame.locator('.bubble-own').getByRole('img', { name: 'lamp.png' });
     await picture.waitFor();
@@ -128,7 +128,7 @@ t.test(
       body: { body: 'Seen', audience: 'customer', client_message_id: crypto.randomUUID() },
     });
     await frame.getByText('Seen', { exact: true }).waitFor();
-    t.strictSame(await seriousFindings(page), []);
+    t.strictSame(await findingsOf(page), []);
 
     const team = await browser.open('ada', `c/${message!.conversation_id}`);
     await team.getByRole('button', { name: 'Open lamp.png' }).waitFor();
@@ -244,6 +244,6 @@ t.test('the words of a language from right to left', async (t) => {
   await pickerOf(frame).setInputFiles(file('a.txt', 0));
   await frame.getByText('الملف فارغ.').waitFor();
   await frame.getByRole('button', { name: 'إزالة a.txt' }).waitFor();
-  t.strictSame(await seriousFindings(page), []);
+  t.strictSame(await findingsOf(page), []);
   await page.close();
 });

@@ -18,7 +18,7 @@ import t from 'tap';
 import { addInbox } from '../../mail/fixture.ts';
 import { callsAt, startTestApp } from '../../support/app.ts';
 import { startChromium } from '../../support/chromium.ts';
-import { seriousFindings } from '../../support/console-page.ts';
+import { findingsOf } from '../../support/console-page.ts';
 import { MailServer } from '../../support/mail-server.ts';
 import { serveSite } from '../../support/served-page.ts';
 import { until } from '../../support/until.ts';
@@ -30,7 +30,7 @@ const { database, demo } = app;
 const inbox = await addInbox({ database, accountId: demo.account_id, actorId: demo.users.ada.id });
 const site = await serveSite(t, (_, response) => {
   response.setHeader('Content-Type', 'text/html; charset=utf-8');
-  response.end(`<!doctype html><html lang="en"><title>Shop</title><body><h1>Shop</h1>
+  response.end(`<!doctype html><html lang="en"><title>Shop</title><body><main><h1>Shop</h1></main>
     <script src="${app.baseUrl}/widget.js" data-account="${demo.account_id}" data-widget="${widget.id}" async></script>
     </body></html>`);
 });
@@ -103,7 +103,7 @@ t.test('the launcher counts on the next page, and a bubble shows the first words
   t.equal(await next.locator('iframe[title="Chat"]').count(), 0, 'without the panel');
   const bubble = next.frameLocator('iframe[title="New answer"]');
   await bubble.getByRole('status').getByText('And in blue.').waitFor();
-  t.strictSame(await seriousFindings(next), []);
+  t.strictSame(await findingsOf(next), []);
   const inPage = await next.evaluate('document.documentElement.outerHTML + JSON.stringify(localStorage)');
   t.notMatch(inPage, 'blue', 'the page around does not get the words');
 
@@ -147,7 +147,7 @@ t.test('the code of the mail makes the page known, and its conversation and text
   await field.fill(code === '111111' ? '222222' : '111111');
   await frame.getByRole('button', { name: 'Confirm' }).click();
   await frame.getByText('This is not the code of the mail.').waitFor();
-  t.strictSame(await seriousFindings(page), []);
+  t.strictSame(await findingsOf(page), []);
   await field.fill(`${code.slice(0, 3)} ${code.slice(3)}`);
   await frame.getByRole('button', { name: 'Confirm' }).click();
   await field.waitFor({ state: 'hidden' });

@@ -18,7 +18,7 @@ import t from 'tap';
 import { AUDIENCE, provide } from '../../identity/fixture.ts';
 import { callsAt, startTestApp } from '../../support/app.ts';
 import { startChromium } from '../../support/chromium.ts';
-import { inPage, seriousFindings } from '../../support/console-page.ts';
+import { findingsOf, inPage } from '../../support/console-page.ts';
 import { contrast } from '../../support/contrast.ts';
 import { MailServer } from '../../support/mail-server.ts';
 import { serveSite } from '../../support/served-page.ts';
@@ -48,7 +48,7 @@ const site = await serveSite(t, (request, response) => {
     `default-src 'self'; script-src ${app.baseUrl}; frame-src ${app.baseUrl}`,
   );
   response.end(`<!doctype html><html lang="${request.url === '/ar' ? 'ar' : 'en'}"><title>Shop</title>
-    <body><h1>Shop</h1><script src="${app.baseUrl}/widget.js" data-account="${app.demo.account_id}"
+    <body><main><h1>Shop</h1></main><script src="${app.baseUrl}/widget.js" data-account="${app.demo.account_id}"
     data-widget="${widget.id}" ${more} async></script></body></html>`);
 });
 const { body: widget } = await call<Widget>('POST', '/v1/widgets', {
@@ -113,7 +113,7 @@ t.test('an anonymous visitor writes, is answered, and finds it again after a rel
   t.equal(page.frames().length, 1, 'nothing is loaded before the panel is opened');
   const frame = await open(page);
   await frame.getByText('Ahoy! What are you looking for?').waitFor();
-  t.strictSame(await seriousFindings(page), []);
+  t.strictSame(await findingsOf(page), []);
   await say(frame, 'Do you have *red* rope?', 'Do you have red rope?');
   const id = await caseWith('Do you have *red* rope?');
   await reply(id, 'We do: <https://shop.example/rope>');
@@ -195,7 +195,7 @@ t.test('a link in a mail shows the conversation in another browser', async (t) =
   t.notMatch(home.url(), 'confirm', 'the token is taken out of the address');
   await home.getByRole('button', { name: 'Confirm' }).click();
   await home.getByText('Can I read this at home?').waitFor();
-  t.strictSame(await seriousFindings(home), []);
+  t.strictSame(await findingsOf(home), []);
   const offers = home.getByLabel('E-mail address');
   t.equal(await offers.count(), 0, 'an address that is confirmed is not asked for');
   // Also once the session was refreshed, as it is by a page that is loaded again.
@@ -224,7 +224,7 @@ t.test('a language from right to left', async (t) => {
   const frame = page.frameLocator('iframe[title="محادثة"]');
   await frame.getByRole('textbox', { name: 'اكتب رسالة' }).waitFor();
   t.equal(await frame.locator('html').getAttribute('dir'), 'rtl');
-  t.strictSame(await seriousFindings(page), []);
+  t.strictSame(await findingsOf(page), []);
   await page.close();
   t.strictSame(problems, []);
 });
