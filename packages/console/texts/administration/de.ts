@@ -808,7 +808,7 @@ export const texts: AdministrationTexts = {
     tuesday: 'Dienstag',
     type: 'Art',
     unarchived: 'zurückgeholt',
-    unblocked: 'Blockierung aufgehoben',
+    unblocked: 'nicht mehr blockiert',
     unsubscribed: 'abgemeldet',
     until: 'Bis',
     update: 'ändern',
