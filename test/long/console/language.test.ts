@@ -10,7 +10,7 @@
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { startTestApp } from '../../support/app.ts';
-import { ConsoleBrowser, seriousFindings } from '../../support/console-page.ts';
+import { ConsoleBrowser, findingsOf } from '../../support/console-page.ts';
 
 const app = await startTestApp(t);
 const browser = await ConsoleBrowser.start(t, app.baseUrl);
@@ -23,12 +23,12 @@ t.test('a chosen language is kept, and only its texts are loaded', async (t) => 
   await page.getByRole('heading', { name: 'Ihre Einstellungen' }).waitFor();
   t.equal(await languageOf(page), 'de');
   t.strictSame(await loadedTexts(page), ['de']);
-  t.strictSame(await seriousFindings(page), []);
+  t.strictSame(await findingsOf(page), []);
 
   await browser.go(page, 'administration/people');
   await page.getByRole('heading', { name: 'Personen', level: 1 }).waitFor();
   t.strictSame(await loadedTexts(page), ['de', 'de'], 'with those of the administration');
-  t.strictSame(await seriousFindings(page), []);
+  t.strictSame(await findingsOf(page), []);
 
   await browser.go(page, 'settings');
   await page.getByLabel('Sprache').selectOption('Wie der Browser');
