@@ -37,7 +37,7 @@ const slackExport = join(directory, 'slack-export.zip');
 writeFileSync(slackExport, await zipped(slackContents(20)));
 
 /** What stands for the reader's own server, ids and credentials in the examples. */
-const OWN: readonly (readonly [text: string, value: string])[] = [
+const OWN: ReadonlyMap<string, string> = new Map([
   ["'parley-client'", `'${pathToFileURL(join(builtClient(), 'dist/index.js'))}'`],
   ['https://chat.example.com', app.baseUrl],
   ['acc_…', demo.account_id],
@@ -49,7 +49,9 @@ const OWN: readonly (readonly [text: string, value: string])[] = [
   ['4000', String(hooks)],
   ["'slack-export.zip'", JSON.stringify(slackExport)],
   ["'standardwebhooks'", `'${import.meta.resolve('standardwebhooks')}'`],
-];
+]);
+
+const ANY_OWN = new RegExp([...OWN.keys()].join('|'), 'g');
 
 /** What a reader's product has: `render` draws, `signedInUser` reads its session. */
 const PRELUDE = `
@@ -96,7 +98,8 @@ for (const guide of GUIDES) {
     t.ok(js.length + sh.length > 0, 'there are some');
     if (js.length > 0) {
       const path = join(directory, `${name}.mjs`);
-      const code = OWN.reduce((text, [own, value]) => text.replaceAll(own, value), js.join('\n'));
+      // At once: a value may have the digits of another's text.
+      const code = js.join('\n').replace(ANY_OWN, (own) => OWN.get(own)!);
       t.notMatch(code, '…', 'nothing is left to fill in');
       writeFileSync(path, `${PRELUDE}${code}`);
       // In a process of its own, whose end shows that the client was closed.

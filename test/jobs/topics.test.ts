@@ -36,6 +36,7 @@ t.test('topics keep the names under which rows of earlier releases are stored', 
     'conversations.deleted',
     'conversations.read',
     'finish_redaction',
+    'mail.answer_unread',
     'mail.received',
     'messages.deleted',
     'messages.edited',
@@ -49,7 +50,10 @@ t.test('topics keep the names under which rows of earlier releases are stored', 
     'rights.changed',
     'scheduled.not_sent',
     'send_scheduled',
+    'teams.changed',
+    'users.invitation_due',
     'visitor_claimed',
+    'waiting.derive',
   ]);
 });
 

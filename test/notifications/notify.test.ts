@@ -136,11 +136,11 @@ t.test('the preview is 140 characters, none of them cut in two', async (t) => {
     ['139', 'a'.repeat(139), 'a'.repeat(139)],
     ['140', 'a'.repeat(140), 'a'.repeat(140)],
     ['141', 'a'.repeat(141), 'a'.repeat(140)],
-    ['pairs', ship.repeat(140), ship.repeat(100)],
+    ['pairs', ship.repeat(140), ship.repeat(140)],
     ['a pair at the end', `${'a'.repeat(139)}${ship}bc`, `${'a'.repeat(139)}${ship}`],
     ['a pair behind the end', `${'a'.repeat(140)}${ship}`, 'a'.repeat(140)],
-    ['pairs out of step', `a${ship.repeat(200)}`, `a${ship.repeat(99)}`],
-    ['the most there is', ship.repeat(40_000), ship.repeat(100)],
+    ['pairs out of step', `a${ship.repeat(200)}`, `a${ship.repeat(139)}`],
+    ['the most there is', ship.repeat(40_000), ship.repeat(140)],
   ];
   for (const [what, body, expected] of cases) {
     const shown = preview({ body })!;

@@ -258,17 +258,19 @@ function mailed(body: string): string {
 
 /** Returns a function that draws a text as the pages do. */
 async function elementsOfPage(): Promise<(text: string, isPlain: boolean) => string> {
-  const ui = join(import.meta.dirname, '../../ui/text/markdown.tsx');
+  const ui = join(import.meta.dirname, '../../ui');
   const build = await rolldown({
-    input: ui,
+    // The components speak once a page has given them its words.
+    input: [join(ui, 'test/english.ts'), join(ui, 'text/markdown.tsx')],
     platform: 'browser',
     tsconfig: false,
     external: /^preact/,
     transform: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   });
-  const file = join(t.testdirName, 'markdown.mjs');
-  await build.write({ file, format: 'es' });
+  await build.write({ dir: t.testdirName, entryFileNames: '[name].mjs', format: 'es' });
   await build.close();
-  const { Markdown } = await import(pathToFileURL(file).href);
+  const built = (name: string) => import(pathToFileURL(join(t.testdirName, `${name}.mjs`)).href);
+  await built('english');
+  const { Markdown } = await built('markdown');
   return (text, isPlain) => elementsAsHtml(Markdown, { text, isPlain });
 }
