@@ -63,14 +63,14 @@ function Newest({ onClose }: { readonly onClose: () => void }) {
   const { notifications, summary, status, error, live } = useNotifications(NEWEST);
   return (
     <>
-      <header class="bell-head">
+      <div class="bell-head">
         <h2>{texts.notifications.notifications}</h2>
         {(summary?.unread ?? 0) > 0 && (
           <Button look="plain" onClick={() => void live?.markAll('read').catch(() => {})}>
             {texts.notifications.markAll}
           </Button>
         )}
-      </header>
+      </div>
       {notifications.length === 0 ? (
         <p class="bell-empty">
           {status === 'error'
@@ -87,14 +87,14 @@ function Newest({ onClose }: { readonly onClose: () => void }) {
           onOpen={onClose}
         />
       )}
-      <footer class="bell-foot">
+      <div class="bell-foot">
         <Link to={{ main: { at: 'notifications' } }} onClick={onClose}>
           {texts.notifications.all}
         </Link>
         <Link to={{ main: { at: 'settings' } }} onClick={onClose}>
           {texts.notifications.settings}
         </Link>
-      </footer>
+      </div>
     </>
   );
 }

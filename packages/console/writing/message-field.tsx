@@ -57,6 +57,8 @@ export function MessageField(props: MessageFieldProps) {
       applyFormat(field.current!, format);
     }
   };
+  // A field of several lines may have suggestions, and is no combobox by the rules of ARIA.
+  const { role, 'aria-expanded': _, ...completed } = list.suggestions.field;
   return (
     <>
       <TextField
@@ -66,7 +68,7 @@ export function MessageField(props: MessageFieldProps) {
         {...(placeholder !== undefined && { placeholder })}
         {...(shortcut !== undefined && { 'aria-keyshortcuts': shortcut })}
         {...(onPaste !== undefined && { onPaste })}
-        {...(isOpen && list.suggestions.field)}
+        {...(isOpen && completed)}
         class="message-field"
         value={written.text}
         onText={(text, area) => {

@@ -2,7 +2,7 @@ import type { ComponentProps, RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { pressedKey } from './pressed-key.ts';
 
-type AreaProps = Omit<ComponentProps<'textarea'>, 'value' | 'onInput' | 'onKeyDown' | 'ref' | 'role'>;
+type AreaProps = Omit<ComponentProps<'textarea'>, 'value' | 'onInput' | 'onKeyDown' | 'ref'>;
 
 export type TextFieldProps = AreaProps & {
   readonly label: string;
@@ -13,12 +13,10 @@ export type TextFieldProps = AreaProps & {
   /** Sees keys first, except those of input methods. `preventDefault` takes the key. */
   readonly onKey?: (event: KeyboardEvent) => void;
   readonly field?: RefObject<HTMLTextAreaElement | null>;
-  /** A field whose list of completions is open is a `combobox`. */
-  readonly role?: 'combobox' | undefined;
 };
 
 /** A field of several lines, as high as its text within the limits of the style sheet. */
-export function TextField({ label, value, onText, onEnter, onKey, field, role, ...rest }: TextFieldProps) {
+export function TextField({ label, value, onText, onEnter, onKey, field, ...rest }: TextFieldProps) {
   const own = useRef<HTMLTextAreaElement>(null);
   const area = field ?? own;
   useLayoutEffect(() => fit(area.current!));
@@ -34,7 +32,6 @@ export function TextField({ label, value, onText, onEnter, onKey, field, role, .
     <textarea
       rows={1}
       {...rest}
-      {...(role !== undefined && ({ role } as object))}
       ref={area}
       class={`text-field ${rest.class ?? ''}`}
       aria-label={label}

@@ -6,6 +6,7 @@
  */
 
 import { connect } from '@parley/client';
+import { newId } from '@parley/protocol/ids.ts';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { MailReceipt } from '@parley/protocol/resources/email.ts';
@@ -276,6 +277,11 @@ t.test('a mail: subject, ways, quotes, and why it was not sent', async (t) => {
   const { conversation: chat } = await conversations.createCase({ title: 'Cleo in the chat' });
   const { id: answer } = await send(chat.id, 'It is here.', { audience: 'customer' });
   await app.database.pool.query("UPDATE messages SET email_status = 'bounced' WHERE id = $1", [answer]);
+  await app.database.pool.query(
+    `INSERT INTO mails (id, account_id, direction, purpose, conversation_id, message_id, rfc_id, status, reason, recipients)
+      SELECT $2, account_id, direction, purpose, $3, $4, $2, 'bounced', 'rejected', $5 FROM mails WHERE message_id = $1`,
+    [reply, newId('mail'), chat.id, answer, JSON.stringify(recipients)],
+  );
   await page.goto(`${app.baseUrl}/console/c/${chat.id}`);
   await page.locator('.mail-parts', { hasText: 'It is here.' }).getByText('Came back').waitFor();
   await end(t, page);
