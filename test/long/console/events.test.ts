@@ -17,6 +17,6 @@ t.test('a short run of the campaign of a page that lives through everything', as
 });
 
 t.test('a short run of the campaign of a page that keeps nothing of what it has left', async (t) => {
-  const figures = await consoleMemory(t, { seed: 1, first: 40, acts: 120 });
+  const figures = await consoleMemory(t, { seed: 1, first: 10, acts: 25 });
   t.same(figures.problems, [], JSON.stringify(figures));
 });

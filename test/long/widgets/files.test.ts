@@ -23,7 +23,7 @@ const { call } = callsAt(app, NEWEST_VERSION);
 const site = await serveSite(t, (request, response) => {
   response.setHeader('Content-Type', 'text/html; charset=utf-8');
   response.end(`<!doctype html><html lang="${request.url === '/ar' ? 'ar' : 'en'}"><title>Shop</title>
-    <body><script src="${app.baseUrl}/widget.js" data-account="${app.demo.account_id}"
+    <body><main><h1>Shop</h1></main><script src="${app.baseUrl}/widget.js" data-account="${app.demo.account_id}"
     data-widget="${widget.id}" async></script></body></html>`);
 });
 const { body: widget } = await call<Widget>('POST', '/v1/widgets', { body: { name: 'Shop', sites: [site] } });

@@ -24,7 +24,7 @@ const { need, widget, visitor, openCase, send } = visitorsOf(app);
 const site = await serveSite(t, ({ url = '/' }, response) => {
   const lang = url.slice(1) || 'en';
   response.setHeader('Content-Type', 'text/html; charset=utf-8');
-  response.end(`<!doctype html><html lang="${lang}"><title>Shop</title><body><h1>Shop</h1>
+  response.end(`<!doctype html><html lang="${lang}"><title>Shop</title><body><main><h1>Shop</h1></main>
     <script src="${app.baseUrl}/widget.js" data-account="${app.demo.account_id}" data-widget="${shop.id}"
     async></script></body></html>`);
 });
