@@ -7,16 +7,10 @@
 
 import t from 'tap';
 import { console as campaign } from '../../campaigns/console.ts';
-import { consoleMemory } from '../../campaigns/console-memory.ts';
 
 t.test('a short run of the campaign of a page that lives through everything', async (t) => {
   const options = { seconds: 600, acts: 50, compareEvery: 28, faultEvery: 19 };
   const figures = await campaign(t, { seed: 1, ...options });
   t.same(figures.problems, [], JSON.stringify(figures));
   t.match(figures, { comparisons: 2, faults: { kill: 1, break: 1 } });
-});
-
-t.test('a short run of the campaign of a page that keeps nothing of what it has left', async (t) => {
-  const figures = await consoleMemory(t, { seed: 1, first: 10, acts: 25 });
-  t.same(figures.problems, [], JSON.stringify(figures));
 });
