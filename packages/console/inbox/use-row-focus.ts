@@ -39,15 +39,13 @@ export function useRowFocus(
     };
   }, [list]);
   const before = useRef(ids);
-  // A row that changes its place leaves the document for a moment, and loses the focus. The row
-  // that follows takes the place of one that has left the list.
+  // A row that changes its place leaves the document for a moment, and loses the focus. Of one that
+  // has left the list, the row that followed it takes the focus.
   useLayoutEffect(() => {
     const id = held.current;
-    const at = id === null || ids.includes(id) ? -1 : before.current.indexOf(id);
+    const next = id === null ? undefined : rowInstead(id, before.current, ids);
     before.current = ids;
-    if (id === null || document.activeElement !== document.body) return;
-    const next = at === -1 ? id : ids[Math.min(at, ids.length - 1)];
-    if (next !== undefined) focusRow(list, next);
+    if (next !== undefined && document.activeElement === document.body) focusRow(list, next);
   });
 
   const onKeyDown = (event: KeyboardEvent) => {
@@ -59,6 +57,21 @@ export function useRowFocus(
     focusRow(list, next);
   };
   return { tabStop, onKeyDown };
+}
+
+/**
+ * Returns the row itself while it is in the list. For one that has just left the list, returns the
+ * nearest row that followed it, else the last row; the order may have changed at the same time.
+ */
+export function rowInstead(
+  id: string,
+  before: readonly string[],
+  ids: readonly string[],
+): string | undefined {
+  if (ids.includes(id)) return id;
+  if (!before.includes(id)) return undefined;
+  const following = before.slice(before.indexOf(id));
+  return following.find((row) => ids.includes(row)) ?? ids.at(-1);
 }
 
 /** Returns the id of the row to which a key leads from another one; undefined for other keys. */

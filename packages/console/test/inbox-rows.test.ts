@@ -12,7 +12,7 @@ import { lastMessageOf } from '../inbox/last-message.ts';
 import { laterTimes } from '../inbox/later.ts';
 import { filtersOf, textOf, UNFILTERED } from '../inbox/list-filters.ts';
 import { type ActionContext, rowActions } from '../inbox/row-actions.ts';
-import { nextRow } from '../inbox/use-row-focus.ts';
+import { nextRow, rowInstead } from '../inbox/use-row-focus.ts';
 import { nameOf } from '../names/conversation-name.ts';
 
 const ME = 'act_me';
@@ -185,6 +185,17 @@ t.test('rows by keys: by id, whatever stands above them', async (t) => {
   t.equal(nextRow('End', ids, 'a'), 'c');
   t.equal(nextRow('j', ids, undefined), 'a');
   t.equal(nextRow('x', ids, 'a'), undefined);
+});
+
+t.test('a row that leaves the list gives the focus to the one that followed it', async (t) => {
+  const before = ['a', 'b', 'c', 'd'];
+  t.equal(rowInstead('b', before, ['c', 'b', 'a']), 'b', 'the row is still there');
+  t.equal(rowInstead('b', before, ['a', 'c', 'd']), 'c');
+  t.equal(rowInstead('b', before, ['d', 'c', 'a']), 'c', 'another row moved up meanwhile');
+  t.equal(rowInstead('b', before, ['a', 'd']), 'd', 'the following one left as well');
+  t.equal(rowInstead('d', before, ['a', 'b', 'c']), 'c', 'the last row');
+  t.equal(rowInstead('b', before, []), undefined);
+  t.equal(rowInstead('b', ['a', 'c', 'd'], ['a', 'c']), undefined, 'it left earlier');
 });
 
 function conversation(fields: object): Conversation {

@@ -203,9 +203,12 @@ t.test('a row that leaves the list gives the focus to the next one', async () =>
   const row = ({ id }: Case) => page.locator(`.inbox-row[data-id="${id}"] a`);
   await row(first).waitFor();
   await row(second).focus();
+  // Conversations of the tests before may still be answered, and then stand between the two.
+  const after = page.locator(`.inbox-row[data-id="${second.id}"] + .inbox-row`);
+  const next = await after.getAttribute('data-id');
   await page.keyboard.press('e');
   await row(second).waitFor({ state: 'detached' });
-  await row(first).and(page.locator(':focus')).waitFor();
+  await page.locator(`.inbox-row[data-id="${next}"] a:focus`).waitFor();
   await page.close();
 });
 
