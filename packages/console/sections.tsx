@@ -6,6 +6,7 @@ import { readApiDocument } from './administration/api-document.ts';
 import { AuditHead } from './administration/parts/audit-head.tsx';
 import { CustomerCases } from './administration/parts/customer-cases.tsx';
 import { GroupCases } from './administration/parts/group-cases.tsx';
+import { dateOf, invite } from './administration/parts/invite.ts';
 import { RolePermissions } from './administration/parts/role-permissions.tsx';
 import { type Item, isStatus, type Section, type SectionGroup } from './administration/section.ts';
 import { INBOX_TEXTS } from './administration/texts/channel-texts.ts';
@@ -22,7 +23,6 @@ import {
 import { AGENT_SECTIONS } from './agents/sections.ts';
 import { COMPLIANCE_SECTIONS } from './compliance/sections.ts';
 import { CUSTOMER_CARD_SECTIONS } from './customer-cards/sections.ts';
-import { dateOf, invite } from './identity/invite.ts';
 import { IDENTITY_SECTIONS } from './identity/sections.ts';
 import { IMPORT_SECTIONS } from './import/sections.ts';
 import { go } from './nav/place.ts';

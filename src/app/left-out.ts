@@ -17,7 +17,11 @@ export const TOPICS_OF_FEATURES: readonly string[] = [
   'messages.email_due',
   'platform_events.raised',
 ];
-export const TASKS_OF_FEATURES: readonly string[] = ['finish_redaction', 'visitor_claimed'];
+export const TASKS_OF_FEATURES: readonly string[] = [
+  'finish_redaction',
+  'mail.answer_unread',
+  'visitor_claimed',
+];
 /** The settings by which triggers know that a node has their feature. */
 export const SETTINGS_OF_FEATURES: readonly string[] = ['feature_search_entries'];
 

@@ -29,7 +29,10 @@ const FOLDERS = readdirSync(resolve(import.meta.dirname, '../../src/features'));
 /** What rows of a build with the feature may be there. */
 const HANDLED: Readonly<Record<string, { outbox: readonly string[]; jobs: readonly string[] }>> = {
   agents: { outbox: ['agent_runs.approval', 'agent_runs.due', 'agent_runs.ended'], jobs: [] },
-  mail: { outbox: ['addresses.confirmation_due', 'mail.received', 'messages.email_due'], jobs: [] },
+  mail: {
+    outbox: ['addresses.confirmation_due', 'mail.received', 'messages.email_due'],
+    jobs: ['mail.answer_unread'],
+  },
   'platform-events': { outbox: ['platform_events.raised'], jobs: [] },
   compliance: { outbox: [], jobs: ['finish_redaction'] },
   widgets: { outbox: [], jobs: ['visitor_claimed'] },

@@ -1,7 +1,7 @@
 import type { Invitation, MailedInvitation } from '@parley/protocol/resources/invitation.ts';
 import { inLanguage } from '@parley/ui/text/language.ts';
-import type { Calls, Followed, Item } from '../administration/section.ts';
-import { texts } from '../texts/texts.ts';
+import { texts } from '../../texts/texts.ts';
+import type { Calls, Followed, Item } from '../section.ts';
 
 /** Invites a new person: by mail where this server sends mail, else by a link to pass on. */
 export async function invite({ id, ...item }: Item, { offered, call }: Calls): Promise<Followed> {
