@@ -53,10 +53,10 @@ async function main(): Promise<void> {
 }
 
 /**
- * Long tests start nodes, clusters and browsers: more than four at a time wait for each other on
- * two cores.
+ * Long tests start nodes, clusters and browsers: more than two at a time wait for each other on two
+ * cores.
  */
-const LONG_JOBS = 4;
+const LONG_JOBS = 2;
 
 /** Runs one command as one test: silent when it is good, told in full when it is not. */
 async function check(name: string, command: readonly [string, ...string[]]) {
