@@ -20,6 +20,7 @@ import WebSocket from 'ws';
 import { createAccount, updateAccount } from '../../src/core/accounts/account/accounts.ts';
 import { createApiKey } from '../../src/core/accounts/keys/keys.ts';
 import { borrowTestApp, refusalOf } from '../support/app.ts';
+import { newAddress } from '../support/new-address.ts';
 import { until } from '../support/until.ts';
 import { personWith } from './fixture.ts';
 
@@ -170,7 +171,7 @@ t.test('users cannot deactivate themselves, nor the last admin', async (t) => {
     .select('role_id')
     .where('id', '=', ada.id)
     .executeTakeFirstOrThrow();
-  const fields = { name: 'Second', email: `${newId('actor')}@example.com`, role_id: roleId };
+  const fields = { name: 'Second', email: newAddress(), role_id: roleId };
   const { body: second } = await app.call<User>('POST', '/v1/users', { body: fields });
   const token = await app.tokenOf(second.id);
   const [one, other] = await Promise.all([

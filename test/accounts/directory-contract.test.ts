@@ -19,6 +19,7 @@ import { createAccount } from '../../src/core/accounts/account/accounts.ts';
 import { createUser } from '../../src/core/accounts/actors/users.ts';
 import { createRole } from '../../src/core/accounts/rights/roles.ts';
 import { borrowTestApp, type CallOptions, callsAt, type Refusal, refusalOf } from '../support/app.ts';
+import { newAddress } from '../support/new-address.ts';
 import { until } from '../support/until.ts';
 import { personWith, trustedAgent } from './fixture.ts';
 
@@ -157,7 +158,7 @@ t.test('nobody changes more than the caller holds, and an admin remains', async 
     refusal('PATCH', `/v1/users/${id}`, { token, body: { role_id: member.id } });
   t.equal(await demote(ada.id, demo.api_key), CONFLICT, 'the last admin');
   const second = await database.transaction(async (tx) => {
-    const fields = { name: 'Second', email: `${newId('actor')}@example.com`, roleId: await adminRoleId() };
+    const fields = { name: 'Second', email: newAddress(), roleId: await adminRoleId() };
     return (await createUser(tx, { accountId: demo.account_id, ...fields })).user;
   });
   const token = await app.tokenOf(second.id);
@@ -198,7 +199,7 @@ t.test('roles: changed for all that have them, deleted when nothing has them', a
   t.equal(await refusal('DELETE', path, clerk), FORBIDDEN);
 
   const { body: user } = await call<User>('POST', '/v1/users', {
-    body: { name: 'U', email: `${newId('actor')}@example.com`, role_id: role.id },
+    body: { name: 'U', email: newAddress(), role_id: role.id },
   });
   const { body: key } = await call<ApiKey>('POST', '/v1/api-keys', { body: { name: 'K', role_id: role.id } });
   const { body: agent } = await call<{ id: string }>('POST', '/v1/ai/agents', {
@@ -225,7 +226,7 @@ t.test('roles: changed for all that have them, deleted when nothing has them', a
 t.test('a role that is deleted while it is given to a user: one of the two', async (t) => {
   for (let round = 0; round < 5; round++) {
     const role = await makeRole([]);
-    const body = { name: 'R', email: `${newId('actor')}@example.com`, role_id: role.id };
+    const body = { name: 'R', email: newAddress(), role_id: role.id };
     const outcomes = await Promise.all([
       refusal('DELETE', `/v1/roles/${role.id}`),
       refusal('POST', '/v1/users', { body }),

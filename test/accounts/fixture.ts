@@ -5,6 +5,7 @@ import { createActor } from '../../src/core/accounts/actors/actors.ts';
 import { createUser } from '../../src/core/accounts/actors/users.ts';
 import { createRole } from '../../src/core/accounts/rights/roles.ts';
 import { refusalOf, type TestApp } from '../support/app.ts';
+import { newAddress } from '../support/new-address.ts';
 
 export const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
@@ -19,7 +20,7 @@ export async function personWith(app: TestApp, permissions: readonly Permission[
   const accountId = app.demo.account_id;
   const { id, roleId } = await app.database.transaction(async (tx) => {
     const role = await createRole(tx, { accountId, name: newId('role'), permissions });
-    const email = `${newId('actor')}@example.com`;
+    const email = newAddress();
     const { user } = await createUser(tx, { accountId, name: 'Somebody', email, roleId: role.id });
     return { id: user.id, roleId: role.id };
   });

@@ -1,6 +1,5 @@
 /** `q` of lists finds names in each of their forms (docs/contract.md#how-words-are-compared). */
 
-import { newId } from '@parley/protocol/ids.ts';
 import type { List } from '@parley/protocol/lists.ts';
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
@@ -11,6 +10,7 @@ import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { isUnfolded } from '../../src/platform/db/connection/folded-table.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { callsAt, startTestApp } from '../support/app.ts';
+import { newAddress } from '../support/new-address.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 
@@ -48,14 +48,12 @@ const LISTS: Readonly<Record<string, Listed>> = {
   users: {
     list: '/v1/users?',
     table: 'actors',
-    create: async (name) =>
-      posted('/v1/users', { name, email: `${newId('actor')}@example.com`, role_id: await roleId() }),
+    create: async (name) => posted('/v1/users', { name, email: newAddress(), role_id: await roleId() }),
   },
   people: {
     list: '/v1/messaging/people?',
     table: 'actors',
-    create: async (name) =>
-      posted('/v1/users', { name, email: `${newId('actor')}@example.com`, role_id: await roleId() }),
+    create: async (name) => posted('/v1/users', { name, email: newAddress(), role_id: await roleId() }),
   },
   customers: {
     list: '/v1/customers?',

@@ -10,6 +10,7 @@ import t from 'tap';
 import { WebSocket } from 'ws';
 import { createUser } from '../../src/core/accounts/actors/users.ts';
 import { type CallOptions, callsAt, refusalOf, startTestApp } from '../support/app.ts';
+import { newAddress } from '../support/new-address.ts';
 import { startNode } from '../support/node.ts';
 import { startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
@@ -125,7 +126,7 @@ t.test('people in pages, both ways, in the order of their names, one account eac
   const ids = await database.transaction(async (tx) => {
     const made = new Map<string, string>();
     for (const name of order.toReversed()) {
-      const email = `${newId('actor')}@example.com`;
+      const email = newAddress();
       const { user } = await createUser(tx, { accountId: demo.account_id, name, email, roleId: roleId! });
       made.set(name, user.id);
     }

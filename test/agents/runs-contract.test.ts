@@ -16,6 +16,7 @@ import { startRun } from '../../src/features/agents/runs/state/start.ts';
 import { Client } from '../gateway/fixture.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { ModelServer } from '../support/model-server.ts';
+import { newAddress } from '../support/new-address.ts';
 import { until } from '../support/until.ts';
 import { AGENTS, accepted, agentBody, asNeighbour, createdAgent, textOf } from './bodies.ts';
 import { RUNS, Runs } from './runs.ts';
@@ -605,7 +606,7 @@ async function createdRole(permissions: readonly string[]): Promise<string> {
 
 async function createdUser(permissions: readonly string[], roleId?: string): Promise<string> {
   const role_id = roleId ?? (await createdRole(permissions));
-  const body = { name: 'Rosa', email: `${newId('actor')}@example.com`, role_id };
+  const body = { name: 'Rosa', email: newAddress(), role_id };
   return accepted(await app.call<{ id: string }>('POST', '/v1/users', { body }), 201).id;
 }
 

@@ -9,6 +9,7 @@ import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
 import t from 'tap';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
+import { newAddress } from '../support/new-address.ts';
 import { Conversations, PATH } from './fixture.ts';
 
 const app = await borrowTestApp(t);
@@ -22,7 +23,7 @@ const BY_KEY = { token: demo.api_key };
 const CASE = { type: 'group', audience: 'customer' };
 
 t.test('a customer with a known address is that customer, under its own name', async (t) => {
-  const email = address();
+  const email = newAddress('example.net');
   const first = await customerOf({ type: 'customer', name: 'Cleo', email });
   const again = await customerOf({ type: 'customer', name: 'Somebody else', email: email.toUpperCase() });
   t.strictSame(again.actor, first.actor);
@@ -47,7 +48,7 @@ t.test('a customer with a known address is that customer, under its own name', a
 });
 
 t.test('requests at once make one customer of an address', async (t) => {
-  const email = address();
+  const email = newAddress('example.net');
   const made = await Promise.all(
     Array.from({ length: 6 }, () => customerOf({ type: 'customer', name: 'Cleo', email })),
   );
@@ -55,7 +56,7 @@ t.test('requests at once make one customer of an address', async (t) => {
 });
 
 t.test('one address twice in a request', async (t) => {
-  const participant = { type: 'customer', name: 'Cleo', email: address() };
+  const participant = { type: 'customer', name: 'Cleo', email: newAddress('example.net') };
   const body = { ...CASE, participants: [participant, participant] };
   t.equal(refusalOf(await app.call('POST', PATH, { body })), '422 validation_failed participants[1].email');
 });
@@ -112,7 +113,7 @@ t.test('refusals name the missing and the accepted fields', async (t) => {
       'Name a customer by actor_id, by name and email, or by external_id.',
     ],
     [
-      inCase({ type: 'customer', email: address() }),
+      inCase({ type: 'customer', email: newAddress('example.net') }),
       'participants[0].name',
       'No customer of the account has this address yet. Send a name to create one.',
     ],
@@ -206,8 +207,4 @@ async function customerOf(participant: object, options: CallOptions = {}): Promi
   const path = `${PATH}?include[]=participants`;
   const { participants } = await conversations.ok<Conversation>('POST', path, { ...options, body });
   return participants!.find(({ type }) => type === 'customer')!;
-}
-
-function address(): string {
-  return `${newId('actor')}@example.net`;
 }

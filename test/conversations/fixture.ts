@@ -1,7 +1,7 @@
-import { newId } from '@parley/protocol/ids.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
 import type { CallAnswer, CallOptions, TestApp } from '../support/app.ts';
+import { newAddress } from '../support/new-address.ts';
 
 export const PATH = '/v1/messaging/conversations';
 
@@ -31,7 +31,7 @@ export class Conversations {
       body: {
         type: 'group',
         audience: 'customer',
-        participants: [{ type: 'customer', name: 'Cleo', email: `${newId('actor')}@example.net` }],
+        participants: [{ type: 'customer', name: 'Cleo', email: newAddress('example.net') }],
         ...body,
       },
     });

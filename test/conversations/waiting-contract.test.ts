@@ -15,6 +15,7 @@ import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { deriveWaiting } from '../../src/core/conversations/cases/waiting.ts';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
+import { newAddress } from '../support/new-address.ts';
 import { until } from '../support/until.ts';
 import { Conversations, PATH } from './fixture.ts';
 
@@ -39,7 +40,7 @@ interface OpenCase {
 /** A case of ada and grace with a new customer. */
 async function open(): Promise<OpenCase> {
   const { conversation, customer } = await conversations.createCase({
-    participants: [{ type: 'customer', name: 'Cleo', email: `${newId('actor')}@example.net` }, user(grace)],
+    participants: [{ type: 'customer', name: 'Cleo', email: newAddress('example.net') }, user(grace)],
   });
   const customerId = customer.actor!.id;
   return { id: conversation.id, customerId, byCustomer: { ...NEW, token: await app.tokenOf(customerId) } };

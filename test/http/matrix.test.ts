@@ -15,6 +15,7 @@ import { createAccount, updateAccount } from '../../src/core/accounts/account/ac
 import { createApiKey, revokeApiKey } from '../../src/core/accounts/keys/keys.ts';
 import { createRole } from '../../src/core/accounts/rights/roles.ts';
 import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
+import { newAddress } from '../support/new-address.ts';
 import { until } from '../support/until.ts';
 
 const app = await startTestApp(t, { PARLEY_SOCKET_POLLS_PER_SECOND: '1000' });
@@ -83,7 +84,6 @@ const imported = (fields: object) => ({
   messages: [{ ...message({ author_id: OURS.actor, created_at: '2020-01-01T00:00:00Z' }), ...fields }],
 });
 const agent = { name: 'A', slug: 'a', category_code: 'c', trigger_type: 'manual', config: {} };
-const newAddress = () => `${newId('inbox').slice(-12).toLowerCase()}@harbor.example`;
 const NOTICE = { category: 'order.updated', title: 'Ahoy' };
 const person = () => ({ type: 'user', actor_id: OURS.actor });
 
@@ -209,12 +209,12 @@ const REFERENCES: readonly Reference[] = [
   })),
   reference('create_inbox', 'group_id', 'group', (group_id) => ({
     name: 'A',
-    address: newAddress(),
+    address: newAddress('harbor.example'),
     group_id,
   })),
   reference('create_inbox', 'assignee_id', 'actor', (assignee_id) => ({
     name: 'A',
-    address: newAddress(),
+    address: newAddress('harbor.example'),
     assignee_id,
   })),
   reference('update_inbox', 'group_id', 'group', (group_id) => ({ group_id })),
@@ -622,10 +622,7 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
     .body;
   const role = roles[0]!.id;
   const person = (email: string) => create('/v1/users', { name: 'Zoe', email, role_id: role });
-  const [zoe, yan] = [
-    await person(`${newId('actor')}@example.com`),
-    await person(`${newId('actor')}@example.com`),
-  ];
+  const [zoe, yan] = [await person(newAddress()), await person(newAddress())];
   const conversation = await create('/v1/messaging/conversations', {
     type: 'group',
     title: 'Elsewhere',
@@ -652,7 +649,10 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
   const entity = await create('/v1/entities', { name: 'Elsewhere' });
   const event = await create('/v1/events', { type: 'order.created', data: {} });
   const webhook = await create('/v1/webhooks', { url: 'https://a.example/', event_types: ['order.created'] });
-  const inbox = await create('/v1/messaging/inboxes', { name: 'Elsewhere', address: newAddress() });
+  const inbox = await create('/v1/messaging/inboxes', {
+    name: 'Elsewhere',
+    address: newAddress('harbor.example'),
+  });
   const identityProvider = await create('/v1/identity-providers', {
     name: 'Elsewhere',
     issuer: `https://login.example.com/${newId('account')}`,
@@ -806,12 +806,15 @@ async function teamOf(roleId: string, word: string) {
     if (answer.status !== 201) throw new Error(`${path}: ${answer.text}`);
     return answer.body as unknown as Body;
   };
-  const email = () => `${newId('actor')}@example.com`;
-  const member = await create('/v1/users', { name: 'Member', email: email(), role_id: roleId });
+  const member = await create('/v1/users', { name: 'Member', email: newAddress(), role_id: roleId });
   const token = await app.tokenOf(member.id);
   const group = await create('/v1/messaging/groups', { name: newId('group'), members: [member.id] });
   const group_id = group.id;
-  const inbox = await create('/v1/messaging/inboxes', { name: 'Team', address: newAddress(), group_id });
+  const inbox = await create('/v1/messaging/inboxes', {
+    name: 'Team',
+    address: newAddress('harbor.example'),
+    group_id,
+  });
   const widget = await create('/v1/widgets', { name: 'Team', sites: ['https://a.example'], group_id });
   const visitor = await ask('POST', `/v1/widgets/${widget.id}/visitors`, {
     headers: { Authorization: undefined, 'Service-Account': undefined },
@@ -822,7 +825,7 @@ async function teamOf(roleId: string, word: string) {
   const title = `Case ${word}`;
   const opened = { type: 'group', audience: 'customer', title };
   const ofWidget = await create(cases, opened, access_token);
-  const customer = { type: 'customer', name: 'Cleo', email: email() };
+  const customer = { type: 'customer', name: 'Cleo', email: newAddress() };
   const ofInbox = await create(cases, { ...opened, inbox_id: inbox.id, participants: [customer] });
   const link = { kind: 'link', url: `https://a.example/${word}` };
   const write = (id: string, by: string, fields: object) =>

@@ -24,6 +24,7 @@ import { personWith } from '../accounts/fixture.ts';
 import { Client } from '../gateway/fixture.ts';
 import { Cases } from '../messages/cases.ts';
 import { borrowTestApp, type CallAnswer, type CallOptions } from '../support/app.ts';
+import { newAddress } from '../support/new-address.ts';
 import { until } from '../support/until.ts';
 
 const app = await borrowTestApp(t);
@@ -504,7 +505,7 @@ function call<Body>(
 async function user(name: string, role: 'admin' | 'member') {
   const accountId = demo.account_id;
   const { id: roleId } = await findRole(database, accountId, role);
-  const email = `${newId('actor')}@example.com`;
+  const email = newAddress();
   const made = await database.transaction((tx) => createUser(tx, { accountId, name, email, roleId }));
   return { id: made.user.id, token: await app.tokenOf(made.user.id) };
 }

@@ -9,6 +9,7 @@ import type { MailThreadRow } from '../../src/features/mail/mails/thread-store.t
 import type { Database } from '../../src/platform/db/connection/database.ts';
 import type { Db } from '../../src/platform/db/connection/handle.ts';
 import type { Schema } from '../../src/platform/db/tables/schema.ts';
+import { newAddress } from '../support/new-address.ts';
 
 /** An account and one of its actors: `demo` of a test app, or a Ground. */
 export interface Owner {
@@ -56,7 +57,7 @@ export interface BridgedCase {
 export async function addBridgedCase(
   { database, accountId, actorId }: Owner,
   mailboxId: string,
-  { email = `${newId('actor').toLowerCase()}@customers.example`, name = 'Cleo' } = {},
+  { email = newAddress('customers.example'), name = 'Cleo' } = {},
   others: readonly NewParticipant[] = [],
 ): Promise<BridgedCase> {
   return database.transaction(async (tx) => {
