@@ -548,6 +548,8 @@ t.test('a job that ends while another message is scheduled leaves one for it', a
   });
   await scheduling.promise;
   await makeDue(ground, first.id);
+  // Jobs of the tests above have become due as well if these took more than a minute.
+  await run(ground, 'DELETE FROM jobs WHERE key <> $1', [conversationId]);
   const [taken] = await JOBS.take(database, 60_000, [SEND_SCHEDULED.name], 1);
   t.match(taken, { payload: { conversation_id: conversationId } });
   let isOver = false;

@@ -10,17 +10,40 @@ export interface Part {
 /** Returns the failures of files with their diagnostics; empty if there are none. */
 export function describeFailures(results: readonly FileResult[]): string {
   return results
-    .flatMap(({ file, crash, failures, noise }) => {
-      if (crash === undefined && failures.size === 0) return [];
+    .flatMap((result) => {
+      const failures = failuresOf(result);
+      if (failures.length === 0) return [];
+      const { file, noise } = result;
       return [
-        ...(crash === undefined ? [] : [`FAILED: ${file}: ${crash}`]),
-        ...[...failures].flatMap(([path, list]) =>
-          list.map(({ name, diagnostics }) => `FAILED: ${path}: ${name}\n${indented(diagnostics)}`),
+        ...failures.map(({ line, diagnostics }) =>
+          diagnostics === '' ? line : `${line}\n${indented(diagnostics)}`,
         ),
         ...(noise === '' ? [] : [`output of ${file}:\n${indented(noise)}`]),
       ];
     })
     .join('\n');
+}
+
+/** Of the lines at the end of a log. */
+const MOST_LINES = 10;
+/** Characters of one. */
+const LINE_LENGTH = 160;
+
+/** Returns the first failures in a short line each; empty if there are none. */
+export function summarizeFailures(checks: readonly string[], results: readonly FileResult[]): string {
+  const lines = [...checks, ...results.flatMap(failuresOf).map(({ line }) => line)];
+  const shown = lines.slice(0, MOST_LINES).map((line) => line.slice(0, LINE_LENGTH));
+  if (lines.length > MOST_LINES) shown.push(`and ${lines.length - MOST_LINES} more`);
+  return shown.join('\n');
+}
+
+function failuresOf({ file, crash, failures }: FileResult): { line: string; diagnostics: string }[] {
+  return [
+    ...(crash === undefined ? [] : [{ line: `FAILED: ${file}: ${crash}`, diagnostics: '' }]),
+    ...[...failures].flatMap(([path, list]) =>
+      list.map(({ name, diagnostics }) => ({ line: `FAILED: ${path}: ${name}`, diagnostics })),
+    ),
+  ];
 }
 
 /** Returns one line: wall and processor seconds of each part, and the time of the fixed loop. */

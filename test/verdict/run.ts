@@ -8,7 +8,7 @@ import { resolve } from 'node:path';
 import { baseCommit, changesSince, commitCount } from './changes.ts';
 import { InputFinder } from './inputs.ts';
 import { fixedLoopMs, measured } from './processor-time.ts';
-import { describeFailures, describeTimes, indented, type Part } from './report.ts';
+import { describeFailures, describeTimes, indented, type Part, summarizeFailures } from './report.ts';
 import { type FileResult, ResultReader } from './results.ts';
 import { filesForSecondRun, MOST_FLAKY } from './second-run.ts';
 import { choose, PARTS } from './selection.ts';
@@ -20,6 +20,8 @@ const USAGE = 'node test/verdict/run.ts suite | everything | verdict [--part <n>
 const [set = '', ...options] = process.argv.slice(2);
 const parts: Part[] = [];
 const results: FileResult[] = [];
+/** Failures that no test file has, such as one of a compiler. */
+const failedChecks: string[] = [];
 let passed = 0;
 let failed = 0;
 
@@ -47,6 +49,8 @@ async function main(): Promise<void> {
   if (set === 'everything') results.push(...(await test('long', longFiles(ROOT), LONG_JOBS)));
   await secondRun();
   count();
+  // Once more and short: whatever shows this output may have cut its middle.
+  say(summarizeFailures(failedChecks, results));
   say(describeTimes(parts, loopMs, fixedLoopMs()));
   say(`${passed} passed, ${failed} failed`);
   process.exit(failed === 0 && passed > 0 ? 0 : 1);
@@ -68,9 +72,18 @@ async function check(name: string, command: readonly [string, ...string[]]) {
     },
   });
   parts.push({ name, ...times });
-  if (code === 0) passed += 1;
-  else failed += 1;
-  say(code === 0 ? `ok: ${name}` : `FAILED: ${name} (${command.join(' ')})\n${Buffer.concat(output)}`);
+  if (code === 0) {
+    passed += 1;
+    say(`ok: ${name}`);
+  } else {
+    fail(`FAILED: ${name} (${command.join(' ')})`, `\n${Buffer.concat(output)}`);
+  }
+}
+
+function fail(line: string, output = ''): void {
+  failed += 1;
+  failedChecks.push(line);
+  say(`${line}${output}`);
 }
 
 /** Runs test files, each in a process of its own, and says a line when one has ended. */
@@ -91,14 +104,12 @@ async function test(name: string, files: readonly string[], jobs?: number): Prom
   });
   parts.push({ name, ...times });
   const found = reader.end();
-  const isBad = found.some(({ failures, crash }) => crash !== undefined || failures.size > 0);
   say(describeFailures(found));
-  if (code !== 0 && !isBad) {
-    failed += 1;
-    say(`FAILED: tap ended with exit code ${code}, and no file says why`);
-  }
+  const isCrash = found.some(({ crash }) => crash !== undefined);
+  const isUntold = code !== 0 && !isCrash && found.every(({ failures }) => failures.size === 0);
+  if (isUntold) fail(`FAILED: tap ended with exit code ${code}, and no file says why`);
   // A crash says why on standard error alone.
-  if (code !== 0 && errors.length > 0) say(`standard error of ${name}:\n${Buffer.concat(errors)}`);
+  if ((isCrash || isUntold) && errors.length > 0) say(`standard error of ${name}:\n${Buffer.concat(errors)}`);
   return found;
 }
 
@@ -151,8 +162,7 @@ async function secondRun(): Promise<void> {
   }
   say(`${good.size} flaky`);
   if (good.size > MOST_FLAKY) {
-    failed += 1;
-    say(`FAILED: more than ${MOST_FLAKY} files are flaky`);
+    fail(`FAILED: more than ${MOST_FLAKY} files are flaky`);
   }
 }
 
