@@ -143,7 +143,7 @@ const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['socket', 'states', 'forms', 'json'],
     ['resources', 'errors', 'lists'],
     ['schema', 'permissions'],
-    ['emoji', 'ids', 'traceparent', 'versions', 'webhook-events'],
+    ['emoji', 'ids', 'traceparent', 'trigger-events', 'versions', 'webhook-events'],
   ],
   'packages/ui': [
     ['data'],

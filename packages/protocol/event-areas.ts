@@ -2,20 +2,8 @@ import { ID_PREFIXES } from './ids.ts';
 import { AUDIT_ACTIONS } from './resources/audit-event.ts';
 import { NOTIFICATION_CATEGORIES } from './resources/notification.ts';
 import { EVENTS } from './socket/events.ts';
+import { TRIGGER_EVENTS } from './trigger-events.ts';
 import { WEBHOOK_EVENTS } from './webhook-events.ts';
-
-/**
- * Parley's own events that can start an agent of trigger type `event`
- * (`config.trigger_config.event_filters`; docs/contract.md#triggers). Every event of a producer can
- * (event-areas.ts). A plain table.
- */
-export const TRIGGER_EVENTS = [
-  'message.created',
-  'conversation.created',
-  'conversation.updated',
-  'email.received',
-  'agent_run.completed',
-] as const;
 
 /** Returns whether the name, such as `message.created` or `agent.alert`, is Parley's alone. */
 export function isOwnType(type: string): boolean {

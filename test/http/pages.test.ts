@@ -1,8 +1,8 @@
 /** Requirements of every page of the documentation, for all kinds of readers and devices. */
 
-import { TRIGGER_EVENTS } from '@parley/protocol/event-areas.ts';
 import { CLOSE_CODES } from '@parley/protocol/socket/close-codes.ts';
 import { SOCKET_LIMITS } from '@parley/protocol/socket/socket-limits.ts';
+import { TRIGGER_EVENTS } from '@parley/protocol/trigger-events.ts';
 import t from 'tap';
 import { pathOf } from '../../src/api/documents/pages/guides.ts';
 import { HOOKS } from '../../src/app/features.ts';

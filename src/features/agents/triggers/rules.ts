@@ -1,7 +1,8 @@
 import { ApiError, invalid, missingField } from '@parley/protocol/errors/errors.ts';
-import { isOwnType, TRIGGER_EVENTS } from '@parley/protocol/event-areas.ts';
+import { isOwnType } from '@parley/protocol/event-areas.ts';
 import type { TriggerConfigInput, TriggerType } from '@parley/protocol/resources/agent-definition.ts';
 import { isTimezone } from '@parley/protocol/schema/formats.ts';
+import { TRIGGER_EVENTS } from '@parley/protocol/trigger-events.ts';
 import { type CronSchedule, nextDue } from './cron.ts';
 
 /** The stored trigger of an agent; null for agents that are started by hand or by a chat. */
