@@ -1,6 +1,7 @@
 import type { Client } from '@parley/client';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { Choice } from '@parley/ui/choices/choice-line.tsx';
+import { failureText } from '@parley/ui/texts/failure-text.ts';
 import { assign } from './assign-dialog.tsx';
 import { type ActionContext, mayChange, ownParticipant } from './row-actions.ts';
 
@@ -71,7 +72,7 @@ export async function actOnAll(
       try {
         await change(one);
       } catch (error) {
-        failed.push({ conversation: one, reason: error instanceof Error ? error.message : String(error) });
+        failed.push({ conversation: one, reason: failureText(error) });
       }
     }
   };

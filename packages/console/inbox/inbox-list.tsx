@@ -3,6 +3,7 @@ import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { notifyFailure } from '@parley/ui/feedback/notify.ts';
 import { useEvent } from '@parley/ui/hooks/use-event.ts';
+import { failureText } from '@parley/ui/texts/failure-text.ts';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import type { ComponentType } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -68,7 +69,7 @@ export function InboxList({ view }: { readonly view: InboxView }) {
   if (status === 'error') {
     return (
       <p class="inbox-list-none" role="alert">
-        {texts.inbox.notLoaded(error?.message ?? '')}
+        {texts.inbox.notLoaded(error ? failureText(error) : '')}
       </p>
     );
   }

@@ -1,5 +1,6 @@
 import type { TimelineMessage } from '@parley/client';
 import { useConnection } from '@parley/client/react';
+import { failureText } from '@parley/ui/texts/failure-text.ts';
 import { isSessionOver } from '../session/session.ts';
 import { texts } from '../texts/texts.ts';
 import { useMessageContext } from './message-context.tsx';
@@ -12,7 +13,7 @@ export function MessageDelivery({ message }: { readonly message: TimelineMessage
   if (message.delivery === 'pending') return <Pending />;
   return (
     <p class="message-failed" role="alert">
-      {texts.message.notSent(error?.message ?? texts.message.refused)}{' '}
+      {texts.message.notSent(error ? failureText(error) : texts.message.refused)}{' '}
       <button type="button" class="message-again" onClick={() => live?.retry(key).catch(() => {})}>
         {texts.message.tryAgain}
       </button>

@@ -2,6 +2,7 @@ import { useNotifications } from '@parley/client/react';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { Icon } from '@parley/ui/elements/icon.tsx';
 import { Popover } from '@parley/ui/overlays/popover.tsx';
+import { failureText } from '@parley/ui/texts/failure-text.ts';
 import { Bell as BellIcon } from 'lucide';
 import { useRef, useState } from 'preact/hooks';
 import { Link } from '../nav/link.tsx';
@@ -74,7 +75,7 @@ function Newest({ onClose }: { readonly onClose: () => void }) {
       {notifications.length === 0 ? (
         <p class="bell-empty">
           {status === 'error'
-            ? error?.message
+            ? error && failureText(error)
             : status === 'loading'
               ? texts.notifications.loading
               : texts.notifications.nothingNew}

@@ -3,6 +3,7 @@ import { useNotifications } from '@parley/client/react';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
+import { failureText } from '@parley/ui/texts/failure-text.ts';
 import { useState } from 'preact/hooks';
 import { Link } from '../nav/link.tsx';
 import { texts } from '../texts/texts.ts';
@@ -95,7 +96,7 @@ function Rows({ notifications, hasMore, status, error, live, loadMore }: RowsPro
     return (
       <p class="notifications-page-empty">
         {status === 'error'
-          ? error?.message
+          ? error && failureText(error)
           : status === 'loading'
             ? texts.notifications.loading
             : texts.notifications.nothing}

@@ -7,6 +7,7 @@ import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { costText, durationText } from '@parley/ui/text/amounts.ts';
 import { Markdown } from '@parley/ui/text/markdown.tsx';
 import { fullTimeOf } from '@parley/ui/text/time.ts';
+import { failureText } from '@parley/ui/texts/failure-text.ts';
 import { CircleStop } from 'lucide';
 import { Section } from '../details/section.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
@@ -33,7 +34,9 @@ export function RunPane({ id, conversationId }: RunPaneProps) {
   const isAsked = useWaitingRuns().includes(id) || me.role?.type === 'admin';
   const { isBusy, problem, run: act } = useAction();
   if (run === null) {
-    return <p class="side-pane-empty">{status === 'error' ? error?.message : texts.runs.loading}</p>;
+    return (
+      <p class="side-pane-empty">{status === 'error' ? error && failureText(error) : texts.runs.loading}</p>
+    );
   }
   const isOpen = (OPEN_STATUSES as readonly string[]).includes(run.status);
   const agent = run.definition?.name ?? texts.runs.agent;

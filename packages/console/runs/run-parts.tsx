@@ -4,6 +4,7 @@ import { Button } from '@parley/ui/elements/button.tsx';
 import { Icon } from '@parley/ui/elements/icon.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
+import { failureText } from '@parley/ui/texts/failure-text.ts';
 import { Bot, CircleStop } from 'lucide';
 import { useState } from 'preact/hooks';
 import { texts } from '../texts/texts.ts';
@@ -73,7 +74,7 @@ function Steps({ runId }: { readonly runId: string }) {
 
 function OpenSteps({ runId }: { readonly runId: string }) {
   const { run, steps, actions, error, status } = useRun(runId);
-  if (run === null) return <p>{status === 'error' ? error?.message : texts.runs.loading}</p>;
+  if (run === null) return <p>{status === 'error' ? error && failureText(error) : texts.runs.loading}</p>;
   return (
     <>
       <RunSteps steps={steps} actions={actions} />

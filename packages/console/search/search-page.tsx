@@ -7,6 +7,7 @@ import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { Button, IconButton } from '@parley/ui/elements/button.tsx';
 import { useEvent } from '@parley/ui/hooks/use-event.ts';
 import { fullTimeOf, shortTimeOf } from '@parley/ui/text/time.ts';
+import { failureText } from '@parley/ui/texts/failure-text.ts';
 import { X } from 'lucide';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { findPeople } from '../names/people.tsx';
@@ -158,7 +159,7 @@ function Results({ search }: { readonly search: SearchPlace }) {
   if (status === 'error') {
     return (
       <p class="search-note" role="alert">
-        {texts.search.failed} {error?.message}
+        {texts.search.failed} {error && failureText(error)}
       </p>
     );
   }

@@ -1,4 +1,5 @@
 import type { InvitationFacts } from '@parley/protocol/resources/invitation.ts';
+import { failureText } from '@parley/ui/texts/failure-text.ts';
 import { useEffect, useState } from 'preact/hooks';
 import { texts } from '../texts/texts.ts';
 import { cookieSession, type Session } from './session.ts';
@@ -51,7 +52,7 @@ export async function acceptInvitation(secret: string): Promise<Session> {
 
 async function reasonOf(answer: Response): Promise<string> {
   try {
-    return (await answer.json()).error.message;
+    return failureText((await answer.json()).error);
   } catch {
     return texts.session.answered(answer.status);
   }

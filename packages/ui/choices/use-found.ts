@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useEvent } from '../hooks/use-event.ts';
+import { failureText } from '../texts/failure-text.ts';
 
 /** The results for the words of a field. */
 export interface Found<Result> {
@@ -36,7 +37,7 @@ export function useFound<Result>(
     const show = (result: Result | null, problem = '') => {
       if (!isOver) setAnswer({ words: asked, result, problem });
     };
-    begin(asked).then(show, (error: Error) => show(null, error.message));
+    begin(asked).then(show, (error: unknown) => show(null, failureText(error)));
     return () => {
       isOver = true;
     };

@@ -1,4 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
+import { failureText } from '../texts/failure-text.ts';
 
 /** The action of a button, while it runs and after it failed. */
 export interface Action {
@@ -22,7 +23,7 @@ export function useAction(): Action {
       setState({ isBusy: false, problem: '' });
       return true;
     } catch (error) {
-      setState({ isBusy: false, problem: error instanceof Error ? error.message : String(error) });
+      setState({ isBusy: false, problem: failureText(error) });
       return false;
     } finally {
       isBusy.current = false;

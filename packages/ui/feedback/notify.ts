@@ -1,3 +1,5 @@
+import { failureText } from '../texts/failure-text.ts';
+
 /** A sentence that the page shows for some seconds. */
 export interface Notice {
   readonly id: number;
@@ -23,7 +25,7 @@ export function notify(text: string, action: NoticeAction | null = null): void {
 
 /** Shows the failure of an action without a place of its own. Meant to be passed to `catch`. */
 export function notifyFailure(error: unknown): void {
-  add(error instanceof Error ? error.message : String(error), true, null);
+  add(failureText(error), true, null);
 }
 
 function add(text: string, isProblem: boolean, action: NoticeAction | null): void {

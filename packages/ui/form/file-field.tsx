@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../elements/button.tsx';
+import { failureText } from '../texts/failure-text.ts';
 import { uiTexts } from '../texts/ui-texts.ts';
 import type { Special } from './form-context.ts';
 import type { Wiring } from './wiring.ts';
@@ -20,7 +21,7 @@ export function FileField({ accept, upload, wiring, value, onValue }: FileFieldP
       onValue(await upload(file));
       setState(uiTexts.form.uploaded(file.name));
     } catch (error) {
-      setState((error as Error).message);
+      setState(failureText(error));
     }
   };
   return (

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { failureText } from '../texts/failure-text.ts';
 import { useEvent } from './use-event.ts';
 
 /** The value that was read, and the operations on it. */
@@ -44,7 +45,7 @@ export function useResource<T>(
     };
     await read(signal, value).then(
       (next) => show({ value: next }),
-      (error: Error) => show({ problem: error.message }),
+      (error: unknown) => show({ problem: failureText(error) }),
     );
   });
   useEffect(() => {

@@ -2,6 +2,7 @@
 
 import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import t from 'tap';
+import './english.ts';
 import { keyPress } from '../../../test/support/key-press.ts';
 import { allEmoji, emojiNamed } from '../choices/emoji-list.ts';
 import { followCompositions, pressedKey } from '../typing/pressed-key.ts';

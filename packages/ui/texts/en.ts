@@ -4,6 +4,8 @@ export const texts = {
     searchEmoji: 'Search emoji',
     emojiNotLoaded: 'The emoji cannot be loaded.',
     loading: 'Loading…',
+    /** The language of the words for emoji. */
+    emojiLanguage: 'en',
     noEmoji: 'No emoji has this name.',
     found: 'Found',
     recent: 'Recent',
@@ -20,6 +22,11 @@ export const texts = {
   },
   feedback: {
     dismiss: 'Dismiss',
+    /**
+     * By the code of a failure, words for it and for the message that comes with it, which is
+     * English and stands alone where there are none.
+     */
+    failures: {} as Readonly<Record<string, (message: string) => string>>,
   },
   form: {
     forDevelopers: 'For developers',

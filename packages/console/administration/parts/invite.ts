@@ -1,5 +1,6 @@
 import type { Invitation, MailedInvitation } from '@parley/protocol/resources/invitation.ts';
 import { inLanguage } from '@parley/ui/text/language.ts';
+import { failureText } from '@parley/ui/texts/failure-text.ts';
 import { texts } from '../../texts/texts.ts';
 import type { Calls, Followed, Item } from '../section.ts';
 
@@ -13,7 +14,7 @@ export async function invite({ id, ...item }: Item, { offered, call }: Calls): P
       return { text: texts.identity.invited(name, email, dateOf(expires_at)) };
     } catch (error) {
       if ((error as { readonly code?: string }).code !== 'resource_conflict') {
-        return { text: texts.identity.invitationFailed(name, (error as Error).message) };
+        return { text: texts.identity.invitationFailed(name, failureText(error)) };
       }
     }
   }

@@ -3,6 +3,7 @@ import type {
   SetNotificationSettingsBody,
 } from '@parley/protocol/resources/notification-settings.ts';
 import { useResource } from '@parley/ui/hooks/resource.ts';
+import { failureText } from '@parley/ui/texts/failure-text.ts';
 import { useRef, useState } from 'preact/hooks';
 import { useSignedIn } from '../../session/session-context.tsx';
 
@@ -37,8 +38,8 @@ export function useSettings(): OwnSettings {
     changes.current = made.catch(() => {});
     return made.then(
       () => {},
-      (error: Error) => {
-        setRefused(error.message);
+      (error: unknown) => {
+        setRefused(failureText(error));
         return own.reload();
       },
     );
