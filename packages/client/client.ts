@@ -7,9 +7,10 @@ import type { ServerFrame } from '@parley/protocol/socket/server-frames.ts';
 import type { ConversationHost } from './conversation/conversation-host.ts';
 import { FollowedConversation } from './conversation/followed-conversation.ts';
 import { type ConversationOptions, LiveConversation } from './conversation/live-conversation.ts';
+import { OwnIds } from './conversation/own-ids.ts';
 import { SharedFeed } from './conversation/shared-feed.ts';
 import { type ClientError, clientError } from './errors/client-error.ts';
-import { closed } from './errors/parley-error.ts';
+import { closed, type ParleyError } from './errors/parley-error.ts';
 import {
   type ClientEvents,
   type ClientState,
@@ -49,6 +50,7 @@ export class Client extends LiveApi {
   /** Feeds that the current connection has not caught up with, and followers behind their feed. */
   readonly #unsettled = new Set<SharedFeed | FollowedConversation>();
   readonly #own = new DeliveredVersions();
+  readonly #ownIds: OwnIds;
   /** Everything that changed before it has been passed on. */
   #cursor: string | undefined;
   #actor: Actor | undefined;
@@ -68,6 +70,7 @@ export class Client extends LiveApi {
     credential.onFailed = (error) => this.#isClosed || failed(clientError('token_source', true, error));
     this.#rest = new Rest(options, { closing, failed, answered: (answer) => this.answered(answer) });
     const unsent: OutboxHost['unsent'] = (unsent) => this.connection.set({ unsent });
+    this.#ownIds = new OwnIds((name) => this.conversations.get(name), timing);
     this.#outboxHost = { timing, closing, rest: this.#rest, failed, unsent };
     this.#outbox = options.store?.outbox(this.#outboxHost);
     this.#requests = new Requests({
@@ -126,7 +129,34 @@ export class Client extends LiveApi {
    * Subscribes to a conversation. Its subscriptions share the requests to the server; each receives
    * its events in order and once. Handlers are not called before this returns.
    */
-  override subscribe(
+  override subscribe(name: string, options: SubscribeOptions): ConversationSubscription {
+    const id = this.#ownIds.known(name);
+    if (id !== undefined) return this.#follow(id, options);
+    let followed: ConversationSubscription | undefined;
+    let isOver = false;
+    this.#ownIds.find(name).then(
+      (found) => {
+        if (!isOver) followed = this.#follow(found, options);
+      },
+      ({ error }: ParleyError) => {
+        if (!isOver && error !== null) options.onEnd?.(error);
+      },
+    );
+    return {
+      get conversationId() {
+        return followed?.conversationId ?? name;
+      },
+      get completeThrough() {
+        return followed?.completeThrough ?? 0;
+      },
+      unsubscribe: () => {
+        isOver = true;
+        followed?.unsubscribe();
+      },
+    };
+  }
+
+  #follow(
     conversationId: string,
     { afterSequence, backlog = 0, ...handlers }: SubscribeOptions,
   ): ConversationSubscription {
@@ -187,6 +217,7 @@ export class Client extends LiveApi {
       ...this.host,
       rest: this.#rest,
       conversations: this.conversations,
+      ownIds: this.#ownIds,
       outbox: (make) => {
         this.#outbox ??= make(this.#outboxHost);
         return this.#outbox;

@@ -20,6 +20,7 @@ import type { Frame } from '../../src/core/frames/frame.ts';
 import { FRAME_CODEC as codec } from '../../src/core/frames/frame-codec.ts';
 import { type DomainEvent, type EphemeralEvent, publish } from '../../src/core/frames/publish.ts';
 import { Timeline } from '../../src/core/messages/timeline/timeline.ts';
+import { externalIds } from '../../src/core/resources/external-ids.ts';
 import { Cursors } from '../../src/edge/gateway/changes/cursors.ts';
 import { Gateway } from '../../src/edge/gateway/gateway.ts';
 import { realtimeRoutes } from '../../src/edge/gateway/routes.ts';
@@ -91,6 +92,7 @@ export class Ground {
     const api = createHttp({
       routes,
       authenticator,
+      externalIds: externalIds(database),
       whereabouts,
       database,
       metrics,

@@ -145,13 +145,6 @@ t.test('refused before it begins, in the form of REST', async (t) => {
     [headers, { wait_ms: '1' }, 400, 'invalid_format', 'wait_ms'],
     [headers, { presence: 'offline' }, 422, 'validation_failed', 'presence'],
     [headers, { cursor: 'x'.repeat(8_193) }, 422, 'validation_failed', 'cursor'],
-    [
-      headers,
-      { subscribe: [of('x')], conversations: { x: 0 } },
-      422,
-      'validation_failed',
-      'subscribe[0].conversation_id',
-    ],
   ];
   for (const [sent, body, status, code, param] of cases) {
     const refused = await poll({ baseUrl, headers: sent }, body);

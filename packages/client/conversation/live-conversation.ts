@@ -20,6 +20,7 @@ import type {
 import type { Pin } from '@parley/protocol/resources/pin.ts';
 import type { Reaction } from '@parley/protocol/resources/reaction.ts';
 import type { Token } from '@parley/protocol/resources/token.ts';
+import type { ParleyError } from '../errors/parley-error.ts';
 import type { CallOptions } from '../link/call-scope.ts';
 import type { Conversations } from '../rest/conversations.ts';
 import { type FetchOptions, pagesOf, type QueryValues, queryOf } from '../rest/pages.ts';
@@ -60,18 +61,26 @@ export class LiveConversation extends LiveTimeline<
   ConversationView,
   ConversationEvents
 > {
-  /** The id of the conversation. */
-  readonly id: string;
+  #id: string;
   readonly #host: ConversationHost;
 
   /** Use Client.conversation. */
   constructor(id: string, host: ConversationHost, { pageSize = 30 }: ConversationOptions = {}) {
     super(NOTHING, host.timing, async (owner) => {
-      const { ConversationView } = await import('./view/conversation-view.ts');
-      return new ConversationView(id, host, owner, pageSize);
+      const [{ ConversationView }, found] = await Promise.all([
+        import('./view/conversation-view.ts'),
+        host.ownIds.find(id).catch((error) => refusedName(error, id)),
+      ]);
+      this.#id = found;
+      return new ConversationView(found, host, owner, pageSize);
     });
-    this.id = id;
+    this.#id = id;
     this.#host = host;
+  }
+
+  /** The id of the conversation; the name `ext:…` that was given until the id is known. */
+  get id(): string {
+    return this.#id;
   }
 
   /** The server's messages, then local echoes, in order. The same array until something changes. */
@@ -304,6 +313,12 @@ export class LiveConversation extends LiveTimeline<
     const snapshot = super.takeSnapshot();
     return snapshot === NOTHING ? askingSnapshot(NOTHING, this.via('ask')) : snapshot;
   }
+}
+
+/** A name that the server refuses is refused again where it is used, as an unknown id is. */
+function refusedName(error: ParleyError, name: string): string {
+  if (error.error === null) throw error;
+  return name;
 }
 
 /** The snapshot before anything is known. */

@@ -1,12 +1,14 @@
 import { type Static, type TObject, type TSchema, type TUnsafe, Type } from 'typebox';
 import { DECLARED_STATUSES, TypingBody } from '../resources/activity.ts';
+import { IdOf } from '../schema/external-ids.ts';
 import { Body, describe, described, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 
 /** Longest `id` of a request frame, in characters (docs/realtime.md#requests). */
 export const MAX_REQUEST_ID_CHARACTERS = 64;
 
 const Id = Type.String({ minLength: 1, maxLength: 64 });
-const ConversationId = described(Id, 'Id of the conversation.');
+/** A conversation in a request. */
+export const ConversationId = described(IdOf('conversation'), 'Id of the conversation.');
 const Token = Type.String({
   minLength: 1,
   maxLength: 8_192,
@@ -60,6 +62,10 @@ export const COMMANDS = {
     },
     result: {
       conversation_id: described(Type.String(), 'Id of the conversation.'),
+      external_id: described(
+        Type.Optional(Type.String()),
+        'The id of the own application, where the request named the conversation by it.',
+      ),
       head_sequence: described(Sequence, 'The highest `sequence` of the conversation at this moment.'),
     },
   },
@@ -68,7 +74,7 @@ export const COMMANDS = {
       "Sends what these conversations and the caller's own feed missed since the cursor, then what comes; each with the number that the client has.",
     fields: {
       cursor: Cursor,
-      conversations: Type.Record(Type.String({ maxLength: 64 }), Sequence, {
+      conversations: Type.Record(ConversationId, Sequence, {
         description: 'Map from the id of each conversation to the last `sequence` that the client has of it.',
       }),
     },

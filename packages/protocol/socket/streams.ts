@@ -1,9 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { DECLARED_STATUSES } from '../resources/activity.ts';
-import { IdOf } from '../schema/external-ids.ts';
 import { Body, describe, described, OneOf } from '../schema/schema.ts';
 import { CLOSE_CODES } from './close-codes.ts';
-import { COMMANDS } from './commands.ts';
+import { COMMANDS, ConversationId } from './commands.ts';
 
 /** Most elements of `subscribe`. */
 const MAX_SUBSCRIBE = 1_000;
@@ -12,13 +11,12 @@ const MAX_SUBSCRIBE = 1_000;
 export const MAX_WAIT_MS = 25_000;
 
 const { after_sequence } = COMMANDS.subscribe.fields;
-const conversation_id = described(IdOf('conversation'), 'Id of the conversation.');
 const { cursor, conversations } = COMMANDS.resume.fields;
 
 /** The requests of a client after `ready`, in one body. */
 const FIELDS = {
   subscribe: Type.Optional(
-    Type.Array(Body({ conversation_id, after_sequence }), {
+    Type.Array(Body({ conversation_id: ConversationId, after_sequence }), {
       maxItems: MAX_SUBSCRIBE,
       description: 'Conversations to follow, each as with the op `subscribe`.',
     }),

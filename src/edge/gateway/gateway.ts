@@ -1,4 +1,5 @@
 import { ID_PREFIXES } from '@parley/protocol/ids.ts';
+import { externalIds } from '../../core/resources/external-ids.ts';
 import { Answers } from './answers/answers.ts';
 import { RecentPolls } from './answers/recent-polls.ts';
 import { Resume } from './catch-up/resume.ts';
@@ -76,6 +77,7 @@ export class Gateway {
     const resume = new Resume({ ...options, streams, heartbeatCursors });
     const commands = new Commands({
       ...options,
+      externalIds: externalIds(options.database),
       streams,
       admission,
       revocation,

@@ -1,4 +1,4 @@
-import { ApiError, repeated } from '@parley/protocol/errors/errors.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { TypingBody, TypingState } from '@parley/protocol/resources/activity.ts';
 import { RealtimeTicket } from '@parley/protocol/resources/token.ts';
 import { Body } from '@parley/protocol/schema/schema.ts';
@@ -103,18 +103,8 @@ const WITHOUT_SOCKET = {
   agents: false,
   customers: true,
   asks: true,
-  rules: ({ body }: { readonly body: StreamBody }) => requireOnce(body),
   refuses: ['limit_exceeded'],
 } as const;
-
-/** Throws ApiError for a conversation that is followed twice. */
-function requireOnce({ subscribe = [], conversations = {} }: StreamBody): void {
-  const named = new Set(Object.keys(conversations));
-  for (const [index, { conversation_id: id }] of subscribe.entries()) {
-    if (named.has(id)) throw repeated(`subscribe[${index}].conversation_id`);
-    named.add(id);
-  }
-}
 
 /** Returns the routes that answer a plain request at the socket's address. */
 export function upgradeRoutes(): PublicRoutes {

@@ -149,22 +149,38 @@ function replyOf(
 /** For proxies, which must neither keep an answer nor compress it. */
 const UNCHANGED = { 'Cache-Control': 'no-cache, no-transform' };
 
-/** Returns the body's requests in the form of a socket's. Each reply has the id given here. */
+/**
+ * Returns the body's requests in the form of a socket's. Each reply has the id given here. Several
+ * names of one conversation follow it once, from the lowest number.
+ */
 function requestsOf({
   subscribe = [],
   cursor,
   conversations = {},
 }: StreamBody): (CommandFrame<'resume'> | CommandFrame<'subscribe'>)[] {
-  const followed = subscribe.map((fields) => subscriptionOf(fields));
-  if (cursor !== undefined) return [{ type: 'resume', id: RESUME, cursor, conversations }, ...followed];
-  const known = Object.entries(conversations).map(([id, after]) =>
-    subscriptionOf({ conversation_id: id, after_sequence: after }),
-  );
-  return [...followed, ...known];
+  const known = Object.entries(conversations).map(([conversation_id, after_sequence]): Followed => {
+    return { conversation_id, after_sequence };
+  });
+  const followed = new Map<string, Followed>();
+  for (const one of cursor === undefined ? [...subscribe, ...known] : subscribe) {
+    const other = followed.get(one.conversation_id);
+    if (other === undefined || numberOf(one) < numberOf(other)) followed.set(one.conversation_id, one);
+  }
+  if (cursor === undefined) return [...followed.values()].map(subscriptionOf);
+  for (const { conversation_id: id } of known) followed.delete(id);
+  const resume = { type: 'resume', id: RESUME, cursor, conversations } as const;
+  return [resume, ...[...followed.values()].map(subscriptionOf)];
+}
+
+/** Without a number, only what comes is followed. */
+function numberOf({ after_sequence: after = Number.MAX_SAFE_INTEGER }: Followed): number {
+  return after;
 }
 
 const RESUME = 'resume';
 
-function subscriptionOf(fields: Omit<CommandFrame<'subscribe'>, 'type' | 'id'>): CommandFrame<'subscribe'> {
+type Followed = Omit<CommandFrame<'subscribe'>, 'type' | 'id'>;
+
+function subscriptionOf(fields: Followed): CommandFrame<'subscribe'> {
   return { type: 'subscribe', id: fields.conversation_id, ...fields };
 }

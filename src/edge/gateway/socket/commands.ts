@@ -6,6 +6,7 @@ import { RETRY_AFTER_SINCE, type ReplyFrame } from '@parley/protocol/socket/serv
 import type { SocketLimits } from '@parley/protocol/socket/socket-limits.ts';
 import { covers, SOCKETS_SINCE } from '@parley/protocol/versions.ts';
 import { requireAccount, requirePermission, requireSubscription } from '../../../api/access/authorize.ts';
+import type { ExternalIds } from '../../../api/access/external-ids.ts';
 import type { Principal } from '../../../api/access/principal.ts';
 import { logFailure } from '../../../api/pipeline/failure.ts';
 import { requireVersion } from '../../../api/pipeline/spoken-version.ts';
@@ -20,6 +21,7 @@ import { mayFollow, type Revocation } from '../session/revocation.ts';
 import type { Session } from '../session/session.ts';
 import { type SocketSubscription, tooManySubscriptions } from '../session/session-state.ts';
 import type { Joined, Streams } from '../stream/streams.ts';
+import { hasOwnIds, ownIdOf, withOurIds } from './own-ids.ts';
 import { type AnyFrame, type Request, readRequest } from './requests.ts';
 
 /** The requests of a client that cannot send frames. */
@@ -36,6 +38,7 @@ export interface CommandsOptions
     'authenticator' | 'whereabouts' | 'directory' | 'limits' | 'failures' | 'metrics'
   > {
   readonly streams: Pick<Streams, 'join' | 'leave'>;
+  readonly externalIds: ExternalIds;
   readonly admission: Admission;
   readonly revocation: Pick<Revocation, 'check'>;
   readonly activity: Activity;
@@ -144,11 +147,27 @@ export class Commands {
       return this.#fault(session, id, new ApiError('invalid_credentials', message));
     }
     if (frame === undefined) return this.#fault(session, id, error);
+    if (hasOwnIds(frame, session.version)) return this.#handleOwn(session, frame);
+    return this.#execute(session, frame);
+  }
+
+  /** Executes a request that names conversations by own ids. */
+  async #handleOwn(session: Session, frame: AnyFrame): Promise<void> {
+    try {
+      const ours = await withOurIds(this.#options.externalIds, session.principal!, frame);
+      if (!session.closed) await this.#execute(session, ours, frame);
+    } catch (error) {
+      this.#refuse(session, frame.id, this.#toApiError(session, error, frame));
+    }
+  }
+
+  /** `sent` is the frame as the client wrote it. */
+  #execute(session: Session, frame: AnyFrame, sent = frame): Promise<void> | undefined {
     switch (frame.type) {
       case 'refresh':
         return this.#answer(session, frame, this.#refresh(session, frame));
       case 'subscribe':
-        return this.#subscribe(session, frame);
+        return this.#subscribe(session, frame, sent as typeof frame);
       case 'resume':
         return this.#resume(session, frame);
       case 'unsubscribe':
@@ -211,13 +230,17 @@ export class Commands {
     return { expires_at: expiryShown(principal) };
   }
 
-  async #subscribe(session: Session, frame: CommandFrame<'subscribe'>): Promise<void> {
+  async #subscribe(
+    session: Session,
+    frame: CommandFrame<'subscribe'>,
+    sent: CommandFrame<'subscribe'>,
+  ): Promise<void> {
     const { conversation_id: id, after_sequence: after } = frame;
     const resuming = session.subscription(id);
     if (resuming?.state === 'resuming') await resuming.replay;
     const known = session.subscription(id);
     if (known !== undefined) {
-      this.#subscribeAgain(session, known, frame);
+      this.#subscribeAgain(session, known, frame, ownIdOf(sent));
       return;
     }
 
@@ -231,6 +254,7 @@ export class Commands {
       this.#options.metrics.subscriptions.inc({ op: 'subscribe', outcome: 'accepted' });
       this.#reply<'subscribe'>(session, frame.id, {
         conversation_id: id,
+        ...ownIdOf(sent),
         head_sequence: joined.headSequence,
       });
       // Not awaited, so that a long replay delays no other request of the socket.
@@ -298,6 +322,7 @@ export class Commands {
     session: Session,
     { headSequence, fromSequence, state }: SocketSubscription,
     frame: CommandFrame<'subscribe'>,
+    ownId: Pick<CommandResult<'subscribe'>, 'external_id'>,
   ): void {
     const { conversation_id: id, after_sequence: after = fromSequence } = frame;
     if (after < fromSequence) {
@@ -306,7 +331,8 @@ export class Commands {
       this.#refuse(session, frame.id, refusal);
       return;
     }
-    this.#reply<'subscribe'>(session, frame.id, { conversation_id: id, head_sequence: headSequence });
+    const result = { conversation_id: id, ...ownId, head_sequence: headSequence };
+    this.#reply<'subscribe'>(session, frame.id, result);
     if (state === 'live')
       session.sendFrame({ type: 'caught_up', conversation_id: id, sequence: headSequence });
   }

@@ -1,0 +1,40 @@
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Timing } from '../timing/timing.ts';
+import { untilAnswered } from '../timing/until-answered.ts';
+
+/**
+ * The ids behind the names `ext:…` by which an application calls its conversations. Each name is
+ * looked up once, so that a conversation is one whatever it is called.
+ */
+export class OwnIds {
+  readonly #get: (name: string) => Promise<Conversation>;
+  readonly #timing: Pick<Timing, 'after'>;
+  readonly #known = new Map<string, string>();
+  readonly #asked = new Map<string, Promise<string>>();
+
+  constructor(get: (name: string) => Promise<Conversation>, timing: Pick<Timing, 'after'>) {
+    this.#get = get;
+    this.#timing = timing;
+  }
+
+  /** Returns the id, also of what is no own name; undefined for a name to be looked up. */
+  known(name: string): string | undefined {
+    return name.startsWith('ext:') ? this.#known.get(name) : name;
+  }
+
+  /** Looks the name up, again while that may help. Rejects as Client.fetch does. */
+  async find(name: string): Promise<string> {
+    const known = this.known(name) ?? this.#asked.get(name);
+    if (known !== undefined) return known;
+    const asked = untilAnswered(
+      async () => (await this.#get(name)).id,
+      (again) => this.#timing.after(AGAIN_MS, again),
+    ).finally(() => this.#asked.delete(name));
+    this.#asked.set(name, asked);
+    const id = await asked;
+    this.#known.set(name, id);
+    return id;
+  }
+}
+
+const AGAIN_MS = 1_000;
