@@ -53,6 +53,7 @@ export abstract class LiveApi extends Api {
       onStale: (listener) => this.on('stale', listener),
       onFrame: (listener) => this.#listeners.add('frame', listener),
       onTouched: (listener) => this.#listeners.add('touched', listener),
+      onReading: (listener) => this.#listeners.add('reading', listener),
       subscribe: (id, options) => this.subscribe(id, options),
     };
   }
@@ -117,11 +118,16 @@ export abstract class LiveApi extends Api {
   protected override touched(conversationId: string, isRead = false): void {
     this.#listeners.emit('touched', conversationId, isRead);
   }
+
+  protected emitReading(conversationId: string, through: number): void {
+    this.#listeners.emit('reading', conversationId, through);
+  }
 }
 
 type FollowerEvents = {
   readonly frame: readonly [frame: EventFrame];
   readonly touched: readonly [conversationId: string, isRead: boolean];
+  readonly reading: readonly [conversationId: string, through: number];
 };
 
 /** Frequent events without an actor. */

@@ -1,3 +1,4 @@
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { InboxSummary } from '@parley/protocol/resources/inbox.ts';
 import type { EventOf } from '@parley/protocol/socket/event-data.ts';
@@ -31,6 +32,10 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
   readonly #ends: readonly (() => void)[];
   /** Conversations that may have changed. */
   readonly #named = new Set<string>();
+  /** The numbers to which this client moves read positions, until a row has them. */
+  readonly #reading = new Map<string, number>();
+  /** Rows as read; each is the same object until it changes. */
+  readonly #asRead = new WeakMap<Conversation, Conversation>();
   /** Whether the server can be asked for conversations by their ids. */
   #canName = true;
 
@@ -61,7 +66,14 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
     });
     this.#ends = [
       host.onFrame((frame) => this.#receive(frame)),
-      host.onTouched((id) => this.#mayHaveChanged(id)),
+      host.onTouched((id, isRead) => {
+        if (!isRead) this.#reading.delete(id);
+        this.#mayHaveChanged(id);
+      }),
+      host.onReading((id, through) => {
+        this.#reading.set(id, through);
+        if (this.#rows.get(id) !== undefined) this.#changed();
+      }),
     ];
   }
 
@@ -127,10 +139,27 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
   }
 
   #changed(): void {
-    const { items: conversations, next } = this.#rows;
+    const { items, next } = this.#rows;
+    const conversations = items.some(({ id }) => this.#reading.has(id))
+      ? items.map((row) => this.#shown(row))
+      : items;
     if (conversations[0] !== undefined) this.#canName = conversations[0].activity_at !== undefined;
     this.#set({ status: 'ready', error: null, conversations, hasMore: next !== null });
     this.#summary.mayHaveChanged();
+  }
+
+  /** Shows a row as the own read position has it, which the server may not know yet. */
+  #shown(row: Conversation): Conversation {
+    const through = this.#reading.get(row.id) ?? 0;
+    if ((row.last_read_sequence ?? 0) >= through) {
+      this.#reading.delete(row.id);
+      return row;
+    }
+    const last = row.last_message as Pick<ChatMessage, 'sequence'> | null;
+    if ((last?.sequence ?? 0) > through) return row;
+    const shown = this.#asRead.get(row) ?? { ...row, unread: 0 };
+    this.#asRead.set(row, shown);
+    return shown;
   }
 
   async #readNamed(ids: readonly string[]): Promise<void> {

@@ -25,6 +25,11 @@ export interface FollowHost {
   onFrame(listener: (frame: EventFrame) => void): () => void;
   /** A request of this client has changed the conversation, or moved the caller's read position. */
   onTouched(listener: (conversationId: string, isRead: boolean) => void): () => void;
+  /**
+   * This client is moving the caller's read position to a number; to 0 where that was refused, and
+   * the position is where it was.
+   */
+  onReading(listener: (conversationId: string, through: number) => void): () => void;
   subscribe(conversationId: string, options: SubscribeOptions): ConversationSubscription;
 }
 

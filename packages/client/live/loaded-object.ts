@@ -80,6 +80,7 @@ export abstract class LoadedObject<
     );
     void handled(this.loaded);
     closing?.addEventListener('abort', this.#closed);
+    if (closing?.aborted) this.#closed();
   }
 
   /** Stops following. The snapshot stays as it was, and pending messages are still sent. */

@@ -59,6 +59,10 @@ export interface ConversationFilter {
   readonly direct?: 'all';
   /** Words of the title. */
   readonly q?: string;
+  /** The conversation with this id of the application's own. Requires version 1.3.harbor. */
+  readonly external_id?: string;
+  /** Only conversations with these values in their metadata. Requires version 1.3.harbor. */
+  readonly metadata?: Readonly<Record<string, string>>;
   /** Only these conversations, 100 at most. Requires version 1.3.harbor. */
   readonly conversation_ids?: readonly string[];
   /** 25 by default, 100 at most. */

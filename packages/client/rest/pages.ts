@@ -12,8 +12,9 @@ export interface FetchOptions extends CallOptions {
 /** Sends a request to the API and resolves with its answer. */
 export type Fetch = <T>(path: string, options?: FetchOptions) => Promise<T>;
 
-/** Values of a query; those of a list are sent under `name[]`. */
-export type QueryValues = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+/** Values of a query; those of a list are sent under `name[]`, those of a map under `name[key]`. */
+export type QueryValues = Readonly<Record<string, QueryValue | undefined>>;
+type QueryValue = string | number | boolean | readonly string[] | Readonly<Record<string, string>>;
 
 /** Yields the pages of a list, each requested when asked for. */
 export async function* pagesOf<T>(
@@ -33,7 +34,9 @@ export function queryOf(values: QueryValues): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
     if (Array.isArray(value)) for (const one of value) query.append(`${name}[]`, one);
-    else if (value !== undefined) query.set(name, String(value));
+    else if (typeof value === 'object') {
+      for (const [key, one] of Object.entries(value)) query.set(`${name}[${key}]`, one);
+    } else if (value !== undefined) query.set(name, String(value));
   }
   const text = query.toString();
   return text === '' ? '' : `?${text}`;

@@ -72,6 +72,35 @@ t.test('it is sorted, paged, and follows what others do', async (t) => {
   await until(() => find(inbox, added.id) === undefined, { what: 'its end' });
 });
 
+t.test('what this client reads is read in its list at once', async (t) => {
+  const client = open(t);
+  const { id } = await group();
+  const inbox = opened(t, client);
+  await until(() => find(inbox, id) !== undefined, { what: 'the conversation' });
+  const { sequence } = await send(id, 'read me');
+  await until(() => find(inbox, id)?.unread === 1, { what: 'what is unread' });
+  const shown: (number | undefined)[] = [];
+  const read = client.request('mark_read', { conversation_id: id, sequence: sequence! });
+  t.equal(find(inbox, id)?.unread, 0, 'before the answer');
+  const row = find(inbox, id);
+  inbox.on('change', () => shown.push(find(inbox, id)?.unread));
+  await conversations.update((await group()).id, { title: 'Of another row' });
+  await until(() => shown.length > 0, { what: 'another change' });
+  t.equal(find(inbox, id)?.unread, 0);
+  await read;
+  const isThere = () => find(inbox, id)?.last_read_sequence === sequence;
+  await until(isThere, { what: 'the row of the server' });
+  t.notOk(shown.includes(1), 'it never was unread again');
+  t.equal(row?.unread, 0);
+
+  const next = await send(id, 'read me too');
+  await until(() => find(inbox, id)?.unread === 1, { what: 'the next message' });
+  const fields = { conversation_id: id, sequence: next.sequence! };
+  const late = client.request('mark_read', fields, { signal: AbortSignal.abort() });
+  await t.rejects(late, { name: 'AbortError' });
+  t.equal(find(inbox, id)?.unread, 1, 'a position that did not move');
+});
+
 t.test('what another device of the same person does is followed too', async (t) => {
   const client = open(t);
   const [one, two] = [await group(), await group()];

@@ -254,6 +254,7 @@ function hostOf(t: Test, timing: ManualTiming, answer: (path: string) => object)
     onStale: () => () => {},
     onFrame: () => () => {},
     onTouched: () => () => {},
+    onReading: () => () => {},
     subscribe: () => t.fail('no conversation is followed') as never,
   };
 }

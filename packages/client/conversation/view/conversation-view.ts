@@ -126,7 +126,12 @@ export class ConversationView implements ViewCore, TimelinePart<ConversationSnap
       onStale: () => this.#reload(),
       onEnd: (why) => this.reader.endBy(why),
     });
+    const { closing } = host;
+    const closed = () => this.#begun.reject(closing.reason);
+    if (closing.aborted) closed();
+    closing.addEventListener('abort', closed);
     this.#releases = [
+      () => closing.removeEventListener('abort', closed),
       () => subscription.unsubscribe(),
       () => this.#gaps.close(),
       host.onTouched((touched, isRead) => {
