@@ -10,7 +10,7 @@ import { type ConversationOptions, LiveConversation } from './conversation/live-
 import { OwnIds } from './conversation/own-ids.ts';
 import { SharedFeed } from './conversation/shared-feed.ts';
 import { type ClientError, clientError } from './errors/client-error.ts';
-import { closed, type ParleyError } from './errors/parley-error.ts';
+import { closed } from './errors/parley-error.ts';
 import {
   type ClientEvents,
   type ClientState,
@@ -132,28 +132,7 @@ export class Client extends LiveApi {
   override subscribe(name: string, options: SubscribeOptions): ConversationSubscription {
     const id = this.#ownIds.known(name);
     if (id !== undefined) return this.#follow(id, options);
-    let followed: ConversationSubscription | undefined;
-    let isOver = false;
-    this.#ownIds.find(name).then(
-      (found) => {
-        if (!isOver) followed = this.#follow(found, options);
-      },
-      ({ error }: ParleyError) => {
-        if (!isOver && error !== null) options.onEnd?.(error);
-      },
-    );
-    return {
-      get conversationId() {
-        return followed?.conversationId ?? name;
-      },
-      get completeThrough() {
-        return followed?.completeThrough ?? 0;
-      },
-      unsubscribe: () => {
-        isOver = true;
-        followed?.unsubscribe();
-      },
-    };
+    return this.#ownIds.follow(name, options, (found) => this.#follow(found, options));
   }
 
   #follow(
@@ -197,9 +176,18 @@ export class Client extends LiveApi {
     fields: CommandFields<O>,
     options: CallOptions = {},
   ): Promise<CommandResult<O>> {
-    const result = await this.#requests.request(op, fields, options);
-    if (op === 'mark_read') this.touched((fields as CommandFields<'mark_read'>).conversation_id, true);
-    return result;
+    if (op !== 'mark_read') return this.#requests.request(op, fields, options);
+    const { conversation_id: name, sequence } = fields as CommandFields<'mark_read'>;
+    const id = this.#ownIds.known(name) ?? name;
+    this.emitReading(id, sequence);
+    try {
+      const result = await this.#requests.request(op, fields, options);
+      this.touched(id, true);
+      return result;
+    } catch (error) {
+      this.emitReading(id, 0);
+      throw error;
+    }
   }
 
   /** Sends a message once over REST, in as many tries as it takes. Rejects as `fetch` does. */

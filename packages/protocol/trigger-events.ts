@@ -1,6 +1,7 @@
 /**
  * Parley's own events that can start an agent of trigger type `event`
- * (`config.trigger_config.event_filters`; docs/contract.md#triggers). Every event of a producer can.
+ * (`config.trigger_config.event_filters`; docs/contract.md#triggers). Every event of a producer
+ * can.
  */
 export const TRIGGER_EVENTS = [
   'message.created',

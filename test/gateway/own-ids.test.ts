@@ -1,6 +1,7 @@
 /** Conversations named by own ids on sockets, streams and polls (docs/contract.md#own-ids). */
 
 import { EXTERNAL_SINCE } from '@parley/protocol/schema/external-ids.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import { sql } from 'kysely';
 import t from 'tap';
 import { until } from '../support/until.ts';
@@ -27,7 +28,7 @@ await database.kysely
 await ground.storeMessages(group, 3);
 
 t.test('every request of a socket takes an own id, and frames have the id of Parley', async (t) => {
-  const client = await speaking(EXTERNAL_SINCE);
+  const client = await speaking(NEWEST_VERSION);
   const named = { conversation_id: 'ext:crew/1' };
   t.strictSame((await client.request('subscribe', { ...named, after_sequence: 1 })).result, {
     conversation_id: group,
@@ -94,7 +95,7 @@ t.test('the right decides, not the name', async (t) => {
   const customer = await speaking(EXTERNAL_SINCE, demo.customer.access_token);
   t.match(await customer.request('subscribe', { conversation_id: 'ext:ticket 7 ⚓' }), {
     ok: true,
-    result: { conversation_id: supportCase, external_id: 'ticket 7 ⚓' },
+    result: { conversation_id: supportCase, external_id: undefined },
   });
   t.match(await customer.request('subscribe', { conversation_id: 'ext:crew/1' }), {
     error: { code: 'resource_not_found', param: 'conversation_id' },

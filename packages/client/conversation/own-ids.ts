@@ -1,4 +1,6 @@
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { ParleyError } from '../errors/parley-error.ts';
+import type { ConversationSubscription, SubscribeOptions } from '../events/client-events.ts';
 import type { Timing } from '../timing/timing.ts';
 import { untilAnswered } from '../timing/until-answered.ts';
 
@@ -34,6 +36,36 @@ export class OwnIds {
     const id = await asked;
     this.#known.set(name, id);
     return id;
+  }
+
+  /** Returns a subscription that begins with `begin` once the id is known, or ends as a refused one. */
+  follow(
+    name: string,
+    { onEnd }: Pick<SubscribeOptions, 'onEnd'>,
+    begin: (id: string) => ConversationSubscription,
+  ): ConversationSubscription {
+    let followed: ConversationSubscription | undefined;
+    let isOver = false;
+    this.find(name).then(
+      (id) => {
+        if (!isOver) followed = begin(id);
+      },
+      ({ error }: ParleyError) => {
+        if (!isOver && error !== null) onEnd?.(error);
+      },
+    );
+    return {
+      get conversationId() {
+        return followed?.conversationId ?? name;
+      },
+      get completeThrough() {
+        return followed?.completeThrough ?? 0;
+      },
+      unsubscribe: () => {
+        isOver = true;
+        followed?.unsubscribe();
+      },
+    };
   }
 }
 

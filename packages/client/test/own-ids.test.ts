@@ -7,7 +7,7 @@ import t from 'tap';
 import { borrowTestApp } from '../../../test/support/app.ts';
 import type { Teardown } from '../../../test/support/teardown.ts';
 import { until } from '../../../test/support/until.ts';
-import { type Client, connect, type Message, type Transport } from '../index.ts';
+import { type Client, type ConversationFilter, connect, type Message, type Transport } from '../index.ts';
 
 const app = await borrowTestApp(t);
 const { demo } = app;
@@ -99,6 +99,28 @@ t.test('a closed client leaves nothing behind for a name that was being looked u
   client.subscribe('ext:never', { onMessage, onEnd: () => t.fail('it has no answer') });
   client.close();
   await refused;
+});
+
+t.test('lists are filtered by own ids and by metadata', async (t) => {
+  const { client } = open(t, 'websocket');
+  const id = await named('filtered');
+  await named('another');
+  await client.conversations.update(id, { metadata: { 'my project': '4 & 2', done: 'no' } });
+  const idsOf = async (filter: ConversationFilter) => {
+    const ids: string[] = [];
+    for await (const page of client.conversations.list(filter)) ids.push(...page.data.map((one) => one.id));
+    return ids;
+  };
+  t.strictSame(await idsOf({ external_id: 'filtered' }), [id]);
+  t.strictSame(await idsOf({ metadata: { 'my project': '4 & 2' } }), [id]);
+  t.strictSame(await idsOf({ metadata: { 'my project': '4 & 2', done: 'yes' } }), []);
+  const inbox = client.inbox({ metadata: { done: 'no' } });
+  t.teardown(() => inbox.close());
+  await until(() => inbox.snapshot.status === 'ready', { what: 'the list' });
+  t.strictSame(
+    inbox.snapshot.conversations.map((one) => one.id),
+    [id],
+  );
 });
 
 const onMessage = () => undefined;

@@ -61,6 +61,7 @@ export const Notification = Type.Object({
   sender_id: Since('1.2.harbor', Nullable(Type.String())),
   resource_type: Since('1.2.harbor', Nullable(OneOf(ENTITY_TYPES))),
   resource_id: Since('1.2.harbor', Nullable(Type.String())),
+  conversation_id: Since('1.4.harbor-preview.1', Nullable(Type.String())),
 });
 export type Notification = Static<typeof Notification>;
 
@@ -83,6 +84,7 @@ describe(Notification, {
   sender_id: 'Id of the actor that `sender` expands. Null for notifications of the service.',
   resource_type: 'Kind of the resource that `resource_id` names. Null where there is none.',
   resource_id: 'Id of the resource that `resource` expands. Null where there is none.',
+  conversation_id: 'The conversation that the notification is about, which a click opens. Null: none.',
 });
 
 /** The values of `include[]` of List Notifications (docs/contract.md#expansion). */

@@ -19,6 +19,8 @@ export const EXTERNAL_PREFIX = 'ext:';
 export const EXTERNAL_SINCE = '1.3.harbor' satisfies Version;
 
 const MAX_CHARACTERS = 255;
+/** Characters of an id in a request, of Parley's or of the application's own. */
+export const MAX_ID_CHARACTERS = EXTERNAL_PREFIX.length + MAX_CHARACTERS;
 const FORM = '^\\P{Cc}+$';
 
 /** An id of the account's own application; it is compared byte for byte. */
@@ -82,7 +84,7 @@ export function IdBy(by: string) {
 const ID = {
   whitespace: 'blank',
   pattern: `^(?:${EXTERNAL_PREFIX}|[^]{0,64}$)`,
-  maxLength: EXTERNAL_PREFIX.length + MAX_CHARACTERS,
+  maxLength: MAX_ID_CHARACTERS,
   sentence: 'Must be at most 64 characters, or ext: and an external id.',
 };
 

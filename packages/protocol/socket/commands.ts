@@ -1,12 +1,18 @@
 import { type Static, type TObject, type TSchema, type TUnsafe, Type } from 'typebox';
 import { DECLARED_STATUSES, TypingBody } from '../resources/activity.ts';
-import { IdOf } from '../schema/external-ids.ts';
+import { IdOf, MAX_ID_CHARACTERS } from '../schema/external-ids.ts';
 import { Body, describe, described, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
+import { Since } from '../schema/since.ts';
+import type { Version } from '../versions.ts';
 
 /** Longest `id` of a request frame, in characters (docs/realtime.md#requests). */
 export const MAX_REQUEST_ID_CHARACTERS = 64;
 
 const Id = Type.String({ minLength: 1, maxLength: 64 });
+
+/** The version from which a reply has the own id that its request used. */
+export const OWN_ID_REPLIED_SINCE = '1.4.harbor-preview.1' satisfies Version;
+
 /** A conversation in a request. */
 export const ConversationId = described(IdOf('conversation'), 'Id of the conversation.');
 const Token = Type.String({
@@ -62,9 +68,11 @@ export const COMMANDS = {
     },
     result: {
       conversation_id: described(Type.String(), 'Id of the conversation.'),
-      external_id: described(
-        Type.Optional(Type.String()),
-        'The id of the own application, where the request named the conversation by it.',
+      external_id: Since(
+        OWN_ID_REPLIED_SINCE,
+        Type.String({
+          description: 'The id of the own application, where the request named the conversation by it.',
+        }),
       ),
       head_sequence: described(Sequence, 'The highest `sequence` of the conversation at this moment.'),
     },
@@ -74,7 +82,7 @@ export const COMMANDS = {
       "Sends what these conversations and the caller's own feed missed since the cursor, then what comes; each with the number that the client has.",
     fields: {
       cursor: Cursor,
-      conversations: Type.Record(ConversationId, Sequence, {
+      conversations: Type.Record(Type.String({ maxLength: MAX_ID_CHARACTERS }), Sequence, {
         description: 'Map from the id of each conversation to the last `sequence` that the client has of it.',
       }),
     },

@@ -1,5 +1,6 @@
 import { type MessageText, previewOf } from '@parley/markdown/message-text.ts';
 import { formAt } from '@parley/protocol/forms/forms.ts';
+import { ID_PREFIXES } from '@parley/protocol/ids.ts';
 import type { Entity } from '@parley/protocol/resources/actor.ts';
 import {
   type NOTIFICATION_INCLUDES,
@@ -103,8 +104,16 @@ export function presentNotification(row: FeedRow | NotificationRow): Notificatio
     sender_id: row.sender_id,
     resource_type: row.resource_type,
     resource_id: row.resource_id,
+    conversation_id: conversationOf(row),
   };
 }
+
+function conversationOf({ resource_type, resource_id }: Omit<NotificationLinks, 'sender_id'>) {
+  const isConversation = resource_type === 'entity' && resource_id?.startsWith(CONVERSATION_PREFIX);
+  return isConversation ? resource_id : null;
+}
+
+const CONVERSATION_PREFIX = `${ID_PREFIXES.conversation}_`;
 
 /** Returns the event on the recipient's own feed (docs/realtime.md#events). */
 export function notificationEvent(

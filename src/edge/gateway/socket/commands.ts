@@ -240,7 +240,7 @@ export class Commands {
     if (resuming?.state === 'resuming') await resuming.replay;
     const known = session.subscription(id);
     if (known !== undefined) {
-      this.#subscribeAgain(session, known, frame, ownIdOf(sent));
+      this.#subscribeAgain(session, known, frame, ownIdOf(sent, session.version));
       return;
     }
 
@@ -254,7 +254,7 @@ export class Commands {
       this.#options.metrics.subscriptions.inc({ op: 'subscribe', outcome: 'accepted' });
       this.#reply<'subscribe'>(session, frame.id, {
         conversation_id: id,
-        ...ownIdOf(sent),
+        ...ownIdOf(sent, session.version),
         head_sequence: joined.headSequence,
       });
       // Not awaited, so that a long replay delays no other request of the socket.

@@ -1,5 +1,9 @@
 import { EXTERNAL_PREFIX, EXTERNAL_SINCE } from '@parley/protocol/schema/external-ids.ts';
-import type { CommandFrame, CommandResult } from '@parley/protocol/socket/commands.ts';
+import {
+  type CommandFrame,
+  type CommandResult,
+  OWN_ID_REPLIED_SINCE,
+} from '@parley/protocol/socket/commands.ts';
 import { covers, type Version } from '@parley/protocol/versions.ts';
 import type { ExternalIds } from '../../../api/access/external-ids.ts';
 import type { Principal } from '../../../api/access/principal.ts';
@@ -27,10 +31,12 @@ export async function withOurIds(ids: ExternalIds, principal: Principal, frame: 
 }
 
 /** Returns the field of a reply to a request that named its conversation by an own id. */
-export function ownIdOf({
-  conversation_id: name,
-}: CommandFrame<'subscribe'>): Pick<CommandResult<'subscribe'>, 'external_id'> {
-  return isOwn(name) ? { external_id: name.slice(EXTERNAL_PREFIX.length) } : {};
+export function ownIdOf(
+  { conversation_id: name }: CommandFrame<'subscribe'>,
+  version: Version,
+): Pick<CommandResult<'subscribe'>, 'external_id'> {
+  if (!isOwn(name) || !covers(version, OWN_ID_REPLIED_SINCE)) return {};
+  return { external_id: name.slice(EXTERNAL_PREFIX.length) };
 }
 
 function namesIn(frame: AnyFrame): readonly string[] {
