@@ -20,6 +20,7 @@ interface Frame {
   readonly conversation_id?: string;
   readonly sequence?: number;
   readonly cursor?: string;
+  readonly reason?: string;
   readonly reconnect_in_ms?: number;
   readonly error?: { readonly code: string };
   readonly data?: Readonly<Record<string, unknown>>;
@@ -39,6 +40,8 @@ export class SocketClient {
   /** Frames that no server should send. */
   readonly problems: string[] = [];
   connections = 0;
+  /** How often a node sent it back to the beginning of a conversation. */
+  restarts = 0;
   readonly #options: SocketClientOptions;
   #socket: WebSocket | undefined;
   /**
@@ -122,12 +125,29 @@ export class SocketClient {
         if (frame.ok === false) this.#refused(socket, frame);
         break;
       case 'resync':
-        this.problems.push(`resync: ${JSON.stringify(frame)}`);
+        this.#startOver(socket, frame);
         break;
       case 'goaway':
         setTimeout(() => socket.close(), frame.reconnect_in_ms).unref();
         break;
     }
+  }
+
+  /**
+   * Receives a conversation again from its first message. A node asks for this where a reader has
+   * not caught up and the node had to forget what came meanwhile, as when an actor was renamed.
+   */
+  #startOver(socket: WebSocket, frame: Frame): void {
+    const { conversation_id: id = '', reason } = frame;
+    const history = this.history.get(id);
+    this.restarts += 1;
+    if (history === undefined || reason !== 'too_many' || this.restarts > MOST_RESTARTS) {
+      this.problems.push(`resync: ${JSON.stringify(frame)}`);
+      return;
+    }
+    history.length = 0;
+    this.#unsettled.add(id);
+    this.#ask(socket, id);
   }
 
   #begin(socket: WebSocket, { cursor = '' }: Frame): void {
@@ -179,6 +199,9 @@ export class SocketClient {
 
 /** Longer than a busy node takes, shorter than the wait for a node that has ended. */
 const HANDSHAKE_MS = 60_000;
+
+/** A node that sends readers back again and again is at fault. */
+const MOST_RESTARTS = 5;
 
 /** Id of the request that resumes all conversations. */
 const RESUME = 'resume';

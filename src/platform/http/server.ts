@@ -6,6 +6,7 @@ import type {
   WebSocketBehavior,
 } from 'uWebSockets.js';
 import { randomBytes } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import type { Metrics } from '../metrics.ts';
 import { ClientConnection, type ConnectionHost, KEEP_OPEN_TICK_MS } from './client-connection.ts';
@@ -151,6 +152,9 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
    * used connection ends with its next answer, and is not closed while a request is on its way.
    */
   async drain(ms: number, keptMs = 0): Promise<void> {
+    // The kernel resets connections that wait when the listener closes. A turn of the loop begins by
+    // accepting those that wait.
+    await nextTurn();
     this.stopAccepting();
     this.#draining = true;
     const beganMs = performance.now();
