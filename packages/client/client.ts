@@ -177,8 +177,7 @@ export class Client extends LiveApi {
     options: CallOptions = {},
   ): Promise<CommandResult<O>> {
     if (op !== 'mark_read') return this.#requests.request(op, fields, options);
-    const { conversation_id: name, sequence } = fields as CommandFields<'mark_read'>;
-    const id = this.#ownIds.known(name) ?? name;
+    const { conversation_id: id, sequence } = fields as CommandFields<'mark_read'>;
     this.emitReading(id, sequence);
     try {
       const result = await this.#requests.request(op, fields, options);

@@ -73,7 +73,7 @@ t.test('from the schedule to the sockets: every field and no other', async (t) =
   t.strictSame(waiting.body.data, [scheduled]);
   t.match(await eventOf(reader, 'scheduled.updated', id), { data: { status: 'scheduled', outcome: null } });
 
-  const scheduledAt = await timeIn(2_000);
+  const scheduledAt = await timeIn(SOON_MS);
   const { body: moved } = await app.call<ChatMessage>('PATCH', `/v1/messaging/messages/${id}`, {
     token: grace.access_token,
     body: { scheduled_at: scheduledAt },
@@ -406,7 +406,7 @@ t.test('sent now, canceled, put off and due at the same moment: one of them wins
   const conversationId = await cases.conversation('internal');
   const rounds = await Promise.all(
     Array.from({ length: 12 }, async () => {
-      const { id } = await cases.sent(conversationId, { scheduled_at: await timeIn(2_000) });
+      const { id } = await cases.sent(conversationId, { scheduled_at: await timeIn(SOON_MS) });
       await until(async () => (await timeIn(30)) >= (await cases.read(id)).scheduled_at!, {
         what: 'its time',
       });
@@ -439,14 +439,14 @@ t.test('sent now, canceled, put off and due at the same moment: one of them wins
 t.test('on a case: team and customer', async (t) => {
   const { id, customerToken } = await cases.open();
   const customer = await listen(customerToken, id);
-  const reply = await cases.sent(id, { audience: 'customer', scheduled_at: await timeIn(2_000) });
+  const reply = await cases.sent(id, { audience: 'customer', scheduled_at: await timeIn(SOON_MS) });
   t.match(reply, { kind: 'scheduled', status: 'scheduled', visibility: 'external' });
   t.same(await cases.lanes(id), ['new', null], 'nothing has been said yet');
   const created = await customer.frame(({ event }) => event === 'message.created');
   t.match(created.data, { id: reply.id, author: null, sender: { name: 'Customer Service' } });
   t.same(await cases.lanes(id), ['waiting_external', null]);
 
-  const question = await cases.sent(id, { scheduled_at: await timeIn(2_000) }, { token: customerToken });
+  const question = await cases.sent(id, { scheduled_at: await timeIn(SOON_MS) }, { token: customerToken });
   t.match(question, { visibility: 'external', status: 'scheduled', author: null });
   await customer.frame(({ event, data }) => event === 'message.created' && data?.id === question.id);
   t.same(await cases.lanes(id), ['open', null]);

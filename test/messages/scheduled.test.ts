@@ -37,7 +37,10 @@ import { until } from '../support/until.ts';
 const base = await createGround(t);
 
 /** On a busy machine less passes before the request. */
-const SOON_MS = 2_000;
+const SOON_MS = 5_000;
+
+/** Five tries take long enough for what happens between two of them. */
+const BACKOFF_MS = 3_000;
 
 t.test('enters the timeline at its time, as it was written', async (t) => {
   const ground = await newGround();
@@ -294,7 +297,7 @@ t.test('authors with access to the whole account need no membership, and a valid
 
 t.test('archived and taken out again in time: it is sent', async (t) => {
   const ground = await newGround();
-  const { delivery } = openNode(ground, { backoffMs: SOON_MS });
+  const { delivery } = openNode(ground, { backoffMs: BACKOFF_MS });
   await work(t, ground.database, delivery);
   await update(ground, 'conversations', ground.conversationId, { status: 'archived' });
   const row = await schedule(ground, await timeIn(ground, SOON_MS));
@@ -510,7 +513,7 @@ t.test('a node without its lock waits: no attempt is counted', async (t) => {
 t.test('what waits behind a message that is canceled or put off goes on', async (t) => {
   for (const act of ['cancel', 'put off'] as const) {
     const ground = await newGround();
-    const { delivery } = openNode(ground, { backoffMs: SOON_MS });
+    const { delivery } = openNode(ground, { backoffMs: BACKOFF_MS });
     const other = await addAuthor(ground);
     const ahead = await schedule(ground, await timeIn(ground, 60_000));
     const behind = await schedule(ground, await timeIn(ground, 60_000), {

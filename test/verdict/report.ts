@@ -37,6 +37,14 @@ export function summarizeFailures(checks: readonly string[], results: readonly F
   return shown.join('\n');
 }
 
+/** Returns the last lines of a standard error that name an error. */
+export function errorLines(text: string): string[] {
+  return text
+    .split('\n')
+    .filter((line) => /\w*Error\b/.test(line))
+    .slice(-3);
+}
+
 function failuresOf({ file, crash, failures }: FileResult): { line: string; diagnostics: string }[] {
   return [
     ...(crash === undefined ? [] : [{ line: `FAILED: ${file}: ${crash}`, diagnostics: '' }]),

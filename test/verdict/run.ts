@@ -8,7 +8,14 @@ import { resolve } from 'node:path';
 import { baseCommit, changesSince, commitCount } from './changes.ts';
 import { InputFinder } from './inputs.ts';
 import { fixedLoopMs, measured } from './processor-time.ts';
-import { describeFailures, describeTimes, indented, type Part, summarizeFailures } from './report.ts';
+import {
+  describeFailures,
+  describeTimes,
+  errorLines,
+  indented,
+  type Part,
+  summarizeFailures,
+} from './report.ts';
 import { type FileResult, ResultReader } from './results.ts';
 import { filesForSecondRun, MOST_FLAKY } from './second-run.ts';
 import { choose, PARTS } from './selection.ts';
@@ -20,7 +27,7 @@ const USAGE = 'node test/verdict/run.ts suite | everything | verdict [--part <n>
 const [set = '', ...options] = process.argv.slice(2);
 const parts: Part[] = [];
 const results: FileResult[] = [];
-/** Failures that no test file has, such as one of a compiler. */
+/** Failures that no test file has, such as one of a compiler, and the errors of a crash. */
 const failedChecks: string[] = [];
 let passed = 0;
 let failed = 0;
@@ -108,8 +115,12 @@ async function test(name: string, files: readonly string[], jobs?: number): Prom
   const isCrash = found.some(({ crash }) => crash !== undefined);
   const isUntold = code !== 0 && !isCrash && found.every(({ failures }) => failures.size === 0);
   if (isUntold) fail(`FAILED: tap ended with exit code ${code}, and no file says why`);
-  // A crash says why on standard error alone.
-  if ((isCrash || isUntold) && errors.length > 0) say(`standard error of ${name}:\n${Buffer.concat(errors)}`);
+  if ((isCrash || isUntold) && errors.length > 0) {
+    // A crash says why on standard error alone.
+    const text = Buffer.concat(errors).toString();
+    say(`standard error of ${name}:\n${text}`);
+    failedChecks.push(...errorLines(text).map((line) => `  standard error of ${name}: ${line}`));
+  }
   return found;
 }
 

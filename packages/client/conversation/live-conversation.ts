@@ -69,7 +69,11 @@ export class LiveConversation extends LiveTimeline<
     super(NOTHING, host.timing, async (owner) => {
       const [{ ConversationView }, found] = await Promise.all([
         import('./view/conversation-view.ts'),
-        host.ownIds.find(id).catch((error) => refusedName(error, id)),
+        host.ownIds.find(id).catch((error: ParleyError) => {
+          // Its use is refused again, as that of an unknown id is.
+          if (error.error) return id;
+          throw error;
+        }),
       ]);
       this.#id = found;
       return new ConversationView(found, host, owner, pageSize);
@@ -313,12 +317,6 @@ export class LiveConversation extends LiveTimeline<
     const snapshot = super.takeSnapshot();
     return snapshot === NOTHING ? askingSnapshot(NOTHING, this.via('ask')) : snapshot;
   }
-}
-
-/** A name that the server refuses is refused again where it is used, as an unknown id is. */
-function refusedName(error: ParleyError, name: string): string {
-  if (error.error === null) throw error;
-  return name;
 }
 
 /** The snapshot before anything is known. */

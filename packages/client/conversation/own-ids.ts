@@ -11,8 +11,8 @@ import { untilAnswered } from '../timing/until-answered.ts';
 export class OwnIds {
   readonly #get: (name: string) => Promise<Conversation>;
   readonly #timing: Pick<Timing, 'after'>;
-  readonly #known = new Map<string, string>();
-  readonly #asked = new Map<string, Promise<string>>();
+  /** By name; a promise while it is looked up. */
+  readonly #ids = new Map<string, string | Promise<string>>();
 
   constructor(get: (name: string) => Promise<Conversation>, timing: Pick<Timing, 'after'>) {
     this.#get = get;
@@ -21,24 +21,32 @@ export class OwnIds {
 
   /** Returns the id, also of what is no own name; undefined for a name to be looked up. */
   known(name: string): string | undefined {
-    return name.startsWith('ext:') ? this.#known.get(name) : name;
+    const id = name.startsWith('ext:') ? this.#ids.get(name) : name;
+    return typeof id === 'string' ? id : undefined;
   }
 
   /** Looks the name up, again while that may help. Rejects as Client.fetch does. */
   async find(name: string): Promise<string> {
-    const known = this.known(name) ?? this.#asked.get(name);
+    const known = this.known(name) ?? this.#ids.get(name);
     if (known !== undefined) return known;
     const asked = untilAnswered(
       async () => (await this.#get(name)).id,
       (again) => this.#timing.after(AGAIN_MS, again),
-    ).finally(() => this.#asked.delete(name));
-    this.#asked.set(name, asked);
-    const id = await asked;
-    this.#known.set(name, id);
-    return id;
+    );
+    this.#ids.set(name, asked);
+    try {
+      const id = await asked;
+      this.#ids.set(name, id);
+      return id;
+    } catch (error) {
+      this.#ids.delete(name);
+      throw error;
+    }
   }
 
-  /** Returns a subscription that begins with `begin` once the id is known, or ends as a refused one. */
+  /**
+   * Returns a subscription that begins with `begin` once the id is known, or ends as a refused one.
+   */
   follow(
     name: string,
     { onEnd }: Pick<SubscribeOptions, 'onEnd'>,

@@ -34,8 +34,6 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
   readonly #named = new Set<string>();
   /** The numbers to which this client moves read positions, until a row has them. */
   readonly #reading = new Map<string, number>();
-  /** Rows as read; each is the same object until it changes. */
-  readonly #asRead = new WeakMap<Conversation, Conversation>();
   /** Whether the server can be asked for conversations by their ids. */
   #canName = true;
 
@@ -140,9 +138,7 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
 
   #changed(): void {
     const { items, next } = this.#rows;
-    const conversations = items.some(({ id }) => this.#reading.has(id))
-      ? items.map((row) => this.#shown(row))
-      : items;
+    const conversations = this.#reading.size === 0 ? items : items.map((row) => this.#shown(row));
     if (conversations[0] !== undefined) this.#canName = conversations[0].activity_at !== undefined;
     this.#set({ status: 'ready', error: null, conversations, hasMore: next !== null });
     this.#summary.mayHaveChanged();
@@ -156,10 +152,7 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
       return row;
     }
     const last = row.last_message as Pick<ChatMessage, 'sequence'> | null;
-    if ((last?.sequence ?? 0) > through) return row;
-    const shown = this.#asRead.get(row) ?? { ...row, unread: 0 };
-    this.#asRead.set(row, shown);
-    return shown;
+    return (last?.sequence ?? 0) > through ? row : { ...row, unread: 0 };
   }
 
   async #readNamed(ids: readonly string[]): Promise<void> {

@@ -33,9 +33,9 @@ export async function* pagesOf<T>(
 export function queryOf(values: QueryValues): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
-    if (Array.isArray(value)) for (const one of value) query.append(`${name}[]`, one);
-    else if (typeof value === 'object') {
-      for (const [key, one] of Object.entries(value)) query.set(`${name}[${key}]`, one);
+    if (typeof value === 'object') {
+      const isList = Array.isArray(value);
+      for (const [key, one] of Object.entries(value)) query.append(`${name}[${isList ? '' : key}]`, one);
     } else if (value !== undefined) query.set(name, String(value));
   }
   const text = query.toString();

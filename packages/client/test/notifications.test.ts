@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { List } from '@parley/protocol/lists.ts';
 import type { Notification } from '@parley/protocol/resources/notification.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { borrowTestApp } from '../../../test/support/app.ts';
 import { Random } from '../../../test/support/random.ts';
@@ -18,7 +19,7 @@ const app = await borrowTestApp(t);
 const { demo } = app;
 const { ada, grace } = demo.users;
 const PATH = '/v1/messaging/notifications';
-const NEW = { headers: { 'Service-Version': '1.3.harbor' } };
+const NEW = { headers: { 'Service-Version': NEWEST_VERSION } };
 const BY_GRACE = { ...NEW, token: grace.access_token };
 
 t.test('it is paged, grows at the top, and marks are followed on every device', async (t) => {

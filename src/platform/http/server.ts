@@ -152,8 +152,8 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
    * used connection ends with its next answer, and is not closed while a request is on its way.
    */
   async drain(ms: number, keptMs = 0): Promise<void> {
-    // The kernel resets connections that wait when the listener closes. A turn of the loop begins by
-    // accepting those that wait.
+    // The kernel resets connections that wait when the listener closes. A turn of the loop begins
+    // by accepting those that wait.
     await nextTurn();
     this.stopAccepting();
     this.#draining = true;
