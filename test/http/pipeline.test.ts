@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FORMER_NAMES, VERSIONS } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { Idempotency } from '../../src/api/access/idempotency.ts';
@@ -419,6 +420,7 @@ t.test('a graceful end: what is in flight is finished, nothing new is taken', as
 
   const drained = fixture.server.drain(10_000);
   t.equal(fixture.server.pending, 1);
+  await nextTurn();
   await t.rejects(fetch(`${fixture.url}/healthz`), 'no new connections');
   idle.send(`GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n`);
   await idle.closed;
@@ -441,6 +443,7 @@ t.test('an end waits for a connection that is kept open, which may bring a last 
   const drained = fixture.server.drain(60_000, 60_000).then(() => {
     isOver = true;
   });
+  await nextTurn();
   await t.rejects(fetch(`${fixture.url}/healthz`), 'no new connections');
   t.equal(isOver, false);
   kept.send(`GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n`);
