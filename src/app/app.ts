@@ -81,7 +81,7 @@ async function start(
   const part: PartOptions = { config, log, metrics: createNodeMetrics(), disposer };
   const urls = new Urls(config);
   const hasDemoPage = config.demo && urls.isLocal;
-  const guard = new AddressGuard({ allow: config.fetchAllow });
+  const guard = new AddressGuard({ allow: config.fetchAllow, namesVariable: config.demo });
   let demo: DemoFile | undefined;
 
   await requireResources(config, supervision !== undefined);

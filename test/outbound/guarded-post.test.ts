@@ -10,7 +10,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import t from 'tap';
 import { AddressGuard, resolveName } from '../../src/platform/outbound/address-guard.ts';
 import { GuardedPost, type PostRequest } from '../../src/platform/outbound/guarded-post.ts';
-import { OutboundError, readOutboundUrl } from '../../src/platform/outbound/outbound-url.ts';
+import { OutboundError, readOutboundUrl, targetOf } from '../../src/platform/outbound/outbound-url.ts';
 import { freshDirectory } from '../start/parley.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
@@ -404,5 +404,31 @@ async function failureOf(url: string, fields: Partial<PostRequest> = {}): Promis
     return `was answered ${(await post(url, fields)).status}`;
   } catch (error) {
     return error instanceof OutboundError ? `${error.condition}: ${error.message}` : `threw ${error}`;
+  }
+}
+
+t.test('a refused address names the way out to those who try a server, and to nobody else', async (t) => {
+  for (const namesVariable of [true, false]) {
+    const asked = new AddressGuard({ allow: [], namesVariable, resolve: async () => ['10.0.0.1'] });
+    const messages = [
+      messageOf(() => asked.requireLiteral(targetOf(new URL('http://127.0.0.1:3000')))),
+      await new Promise<string>((resolve) => {
+        const target = targetOf(new URL('https://inside.example'));
+        asked.lookupFor(target)('inside.example', {}, (error) => resolve(String(error?.message)));
+      }),
+    ];
+    for (const message of messages) {
+      t.match(message, /^This address is not public\./);
+      t.equal(message.includes('PARLEY_FETCH_ALLOW'), namesVariable);
+    }
+  }
+});
+
+function messageOf(act: () => void): string {
+  try {
+    act();
+    return '';
+  } catch (error) {
+    return (error as Error).message;
   }
 }

@@ -10,6 +10,8 @@ import { OutboundError, readOutboundUrl, targetOf } from './outbound-url.ts';
 export interface AddressGuardOptions {
   /** `PARLEY_FETCH_ALLOW`. */
   readonly allow: readonly string[];
+  /** Whether refusals name that variable, for developers who try a server on their own machine. */
+  readonly namesVariable?: boolean;
   /** Resolves to all addresses of a name. */
   readonly resolve?: (name: string) => Promise<readonly string[]>;
 }
@@ -21,10 +23,12 @@ export interface AddressGuardOptions {
  */
 export class AddressGuard {
   readonly #allowed: AllowedPlaces;
+  readonly #namesVariable: boolean;
   readonly #resolve: (name: string) => Promise<readonly string[]>;
 
-  constructor({ allow, resolve = (name) => resolveName(name) }: AddressGuardOptions) {
+  constructor({ allow, namesVariable = false, resolve = (name) => resolveName(name) }: AddressGuardOptions) {
     this.#allowed = new AllowedPlaces(allow);
+    this.#namesVariable = namesVariable;
     this.#resolve = resolve;
   }
 
@@ -38,7 +42,7 @@ export class AddressGuard {
    * connect to it without a look-up.
    */
   requireLiteral({ host, port }: Target): void {
-    if (isIP(host) !== 0 && !this.#permits(host, port)) throw notPublic();
+    if (isIP(host) !== 0 && !this.#permits(host, port)) throw this.#notPublic();
   }
 
   /** Returns a look-up for sockets that yields only the permitted addresses of a name. */
@@ -57,7 +61,7 @@ export class AddressGuard {
 
   /** Throws OutboundError `insufficient_permissions` if the connected address is forbidden. */
   requireConnected({ remoteAddress = '' }: Socket, { host, port }: Target): void {
-    if (!this.#allowed.hasName(host, port) && !this.#permits(remoteAddress, port)) throw notPublic();
+    if (!this.#allowed.hasName(host, port) && !this.#permits(remoteAddress, port)) throw this.#notPublic();
   }
 
   async #addressesOf(name: string, port: number, signal?: AbortSignal): Promise<readonly string[]> {
@@ -65,17 +69,18 @@ export class AddressGuard {
     signal?.throwIfAborted();
     if (all.length === 0) throw new OutboundError('connection_error', 'This name has no address.');
     const open = this.#allowed.hasName(name, port) ? all : all.filter((found) => this.#permits(found, port));
-    if (open.length === 0) throw notPublic();
+    if (open.length === 0) throw this.#notPublic();
     return open;
   }
 
   #permits(address: string, port: number): boolean {
     return isPublicAddress(address) || this.#allowed.hasAddress(address, port);
   }
-}
 
-function notPublic(): OutboundError {
-  return new OutboundError('insufficient_permissions', 'This address is not public.');
+  #notPublic(): OutboundError {
+    const wayOut = this.#namesVariable ? ' Start the server with PARLEY_FETCH_ALLOW to allow it.' : '';
+    return new OutboundError('insufficient_permissions', `This address is not public.${wayOut}`);
+  }
 }
 
 /**
