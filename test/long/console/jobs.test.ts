@@ -265,6 +265,7 @@ t.test('a resolved case is read, leaves the list for the next one, and comes bac
     token: grace.access_token,
   });
   await page.getByRole('button', { name: 'Lane: Waiting for the team' }).waitFor();
+  await until(async () => (await read(second.id)).unread === 0, { what: 'everything to be read' });
   await page.keyboard.press('e');
   await page.waitForURL(new RegExp(first.id));
   await row(second.id).waitFor({ state: 'detached' });
