@@ -117,6 +117,7 @@ export function decodeField(raw: string): string {
 
 /** Decodes neighbours of one character set together: some mailers split characters over words. */
 function decodeWords(text: string): string {
+  if (!text.includes('=?')) return text;
   const pieces: (string | { readonly charset: string; readonly bytes: Buffer[] })[] = [];
   let after = 0;
   for (const match of text.matchAll(/=\?([^?\s]{1,60})\?([bq])\?([^?]*)\?=/gi)) {

@@ -3,6 +3,7 @@
  * characters and lone surrogates are removed.
  */
 export function cleanText(text: string): string {
+  if (PLAIN.test(text)) return text;
   return text.replace(LINE_BREAKS, '\n').replace(CONTROLS, '').toWellFormed();
 }
 
@@ -18,6 +19,8 @@ export function cutText(text: string, most: number): string {
   return cut.isWellFormed() ? cut : cut.slice(0, -1);
 }
 
+/** Most lines of headers: a test is several times faster than three replacements of nothing. */
+const PLAIN = /^[\t\n\x20-\x7e]*$/;
 const LINE_BREAKS = /\r\n?|[\f\v\u0085\u2028\u2029]/g;
 /** All except tab and line feed, and byte order marks. */
 const CONTROLS = /[^\P{Cc}\t\n]|\ufeff/gu;
