@@ -42,7 +42,9 @@ export function campaign<Options extends Seeded, Figures extends Found>({
     const startedAt = performance.now();
     const figures = await run(t, options, new Random(seed));
     const seconds = Math.round((performance.now() - startedAt) / 1_000);
-    return { ...figures, seed, seconds, problems: figures.problems.slice(0, MOST_PROBLEMS) };
+    const problems = figures.problems.slice(0, MOST_PROBLEMS);
+    // Problems come first, since the summary of a verdict cuts a failure's line.
+    return Object.assign({ problems }, figures, { seed, seconds, problems });
   };
   return Object.assign(report, {
     words,

@@ -1,4 +1,4 @@
-import { uiTexts } from './ui-texts.ts';
+import { type UiTexts, uiTexts } from './ui-texts.ts';
 
 /**
  * Returns why something has failed: words of the page for the code of the error, where its language
@@ -7,6 +7,12 @@ import { uiTexts } from './ui-texts.ts';
 export function failureText(error: unknown): string {
   if (typeof error !== 'object' || error === null || !('message' in error)) return String(error);
   const message = String(error.message);
-  const words = 'code' in error ? uiTexts.feedback.failures[String(error.code)] : undefined;
+  const words = 'code' in error ? failures()?.[String(error.code)] : undefined;
   return words?.(message) ?? message;
+}
+
+/** Absent in the widget, which has no such words, and before a page has loaded its own. */
+function failures(): UiTexts['feedback']['failures'] | undefined {
+  const { feedback }: Partial<UiTexts> = uiTexts;
+  return feedback?.failures;
 }
