@@ -113,7 +113,10 @@ async function start(
   const realtime = { tickets, answers: () => gateway.answers };
   const installation = {
     nodes: () => nodes,
-    checks: () => [...coreChecks({ database, metrics: part.metrics }), ...features.checks],
+    checks: () => [
+      ...coreChecks({ database, metrics: part.metrics, acceptsUnsafePostgres: config.acceptsUnsafePostgres }),
+      ...features.checks,
+    ],
     docsUrl: () => urls.docs,
   };
   routes = apiRoutes(data, access, messaging, features, realtime, config.registration, installation);

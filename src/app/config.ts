@@ -54,6 +54,8 @@ function readSettings(reader: Reader, env: Environment) {
     databaseUrl,
     /** For uses that need their own session; null if `databaseUrl` gives each connection one. */
     databaseDirectUrl,
+    /** Whether a Postgres that may lose or damage data in a crash is used without a warning. */
+    acceptsUnsafePostgres: reader.read('PARLEY_UNSAFE_POSTGRES', kinds.ACCEPTED, false),
     /** Null for the in-process engine. */
     redisUrl,
     /** The nodes that one supervisor runs on this port; 1 without a supervisor. */

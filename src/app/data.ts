@@ -2,6 +2,7 @@ import { Avatars } from '../core/accounts/avatars/avatars.ts';
 import { openObjectStore } from '../core/attachments/open-store.ts';
 import { SigningKey } from '../core/audit/signing-key.ts';
 import type { NodeParts } from '../core/features/feature.ts';
+import { requireDurability } from '../core/installation/durability.ts';
 import { INDEXES } from '../core/tables/indexes.ts';
 import { Cursors } from '../edge/gateway/changes/cursors.ts';
 import { openDatabase } from '../platform/db/connection/database.ts';
@@ -37,6 +38,7 @@ export async function openData({ config, log, metrics, disposer }: PartOptions, 
   });
   disposer.add('database', database, (it) => it.close());
   await migrate(database, INDEXES, log);
+  if (!config.acceptsUnsafePostgres) await requireDurability(database, log);
   const mode = config.redisUrl === null ? 'exclusive' : 'shared';
   const lock = await acquireNodeLock({ primary: database.direct, mode, log });
   disposer.add('lock', lock, (it) => it.close());

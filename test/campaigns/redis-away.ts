@@ -363,7 +363,10 @@ function p99(sends: readonly PacedSend[]): number {
 /** Sends at a steady pace over open connections, whatever became of earlier sends. */
 class PacedSends {
   readonly sent: PacedSend[] = [];
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  /**
+   * A node ends an idle connection after 10 s; a send on it in that moment would count as refused.
+   */
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: 5_000 });
   readonly #underWay = new Set<Promise<void>>();
   readonly #pacing: Promise<void>;
   #isStopped = false;

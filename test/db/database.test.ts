@@ -1,16 +1,22 @@
+import { chmodSync } from 'node:fs';
+import { startEmbeddedPostgres } from '@parley/embedded-postgres/embedded-postgres.ts';
 import { sql } from 'kysely';
+import pg from 'pg';
 import t from 'tap';
 import { INDEXES } from '../../src/core/tables/indexes.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { DatabaseUnavailableError, isUnavailable } from '../../src/platform/db/connection/unavailable.ts';
 import { migrate } from '../../src/platform/db/migration/migrate.ts';
 import { createLog } from '../../src/platform/log.ts';
+import { freshDirectory } from '../start/parley.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
+import { seedCluster } from '../support/seed-cluster.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 
 const log = createLog('silent');
 const ONE = { name: 'one', text: 'SELECT 1 AS one' };
+const SHOW = { name: 'show', text: "SELECT current_setting('synchronous_commit') AS value" };
 const BACKEND = { name: 'backend', text: 'SELECT pg_backend_pid() AS pid' };
 
 t.test('columns become values, the same on every path', async (t) => {
@@ -264,6 +270,52 @@ t.test('closing does not wait for what hangs', async (t) => {
   await database.close();
   for (const error of await Promise.all(underWay)) t.ok(isUnavailable(error));
   await database.close();
+});
+
+t.test('a commit waits for the disk whatever the role says, and for standbys as it says', async (t) => {
+  const { url } = await createTestDatabase(t);
+  const { username, pathname } = new URL(url);
+  const admin = await open(t, url);
+  const set = (value: string) =>
+    sql`ALTER ROLE ${sql.id(username)} IN DATABASE ${sql.id(pathname.slice(1))}
+      SET synchronous_commit = ${sql.lit(value)}`.execute(admin.kysely);
+  const shown = async () => {
+    const database = await open(t, url);
+    const ways = [database, database.pipeline, database.reader, database.bulk, ...database.writers];
+    const all = await Promise.all(ways.map((way) => way.query(SHOW)));
+    const { rows } = await database.withoutTimeLimit((kysely) => sql.raw(SHOW.text).execute(kysely));
+    const values = new Set([...all.flat(), ...rows].map((row) => (row as { value: string }).value));
+    return [...values, (await database.relaxed.query(SHOW))[0]];
+  };
+  for (const [said, done] of [
+    ['off', 'on'],
+    ['on', 'on'],
+    ['local', 'local'],
+    ['remote_write', 'remote_write'],
+    ['remote_apply', 'remote_apply'],
+  ] as const) {
+    await set(said);
+    t.strictSame(await shown(), [done, { value: 'off' }], said);
+  }
+});
+
+t.test('a reload of the server with synchronous_commit off reaches no connection that is open', async (t) => {
+  const dataDir = freshDirectory(t);
+  // Entered by the user that Postgres runs as.
+  chmodSync(dataDir, 0o711);
+  await seedCluster(dataDir);
+  const server = await startEmbeddedPostgres({ dataDir, durable: true, log });
+  t.teardown(() => server.stop());
+  const database = await open(t, server.url);
+  const other = new pg.Client({ connectionString: server.url });
+  await other.connect();
+  t.teardown(() => other.end());
+  await sql`ALTER SYSTEM SET synchronous_commit = off`.execute(database.kysely);
+  await sql`SELECT pg_reload_conf()`.execute(database.kysely);
+  await until(async () => (await other.query(SHOW.text)).rows[0].value === 'off', { what: 'the reload' });
+  for (const way of [database.pipeline, ...database.writers]) {
+    t.strictSame(await way.query(SHOW), [{ value: 'on' }]);
+  }
 });
 
 async function open(t: Teardown, url: string, maxConnections?: number): Promise<Database> {

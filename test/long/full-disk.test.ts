@@ -17,7 +17,7 @@ import { readConfig } from '../../src/app/config.ts';
 import { demoFilePath, readDemoFile } from '../../src/app/demo.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createLog } from '../../src/platform/log.ts';
-import { freshDirectory } from '../start/parley.ts';
+import { freshDirectory, UNSAFE_POSTGRES } from '../start/parley.ts';
 import { startPostgres } from '../support/postgres.ts';
 
 const log = createLog('silent');
@@ -85,7 +85,13 @@ t.test('a full disk of uploads refuses uploads', { skip }, async (t) => {
 });
 
 async function open(t: Test, url: string, dataDir = freshDirectory(t)) {
-  const env = { DATABASE_URL: url, PORT: '0', PARLEY_DEMO: 'on', PARLEY_DATA_DIR: dataDir };
+  const env = {
+    ...UNSAFE_POSTGRES,
+    DATABASE_URL: url,
+    PORT: '0',
+    PARLEY_DEMO: 'on',
+    PARLEY_DATA_DIR: dataDir,
+  };
   const app = await startApp({ config: readConfig(env), log });
   t.teardown(() => app.close());
   const demo = readDemoFile(demoFilePath(dataDir))!;

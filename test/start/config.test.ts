@@ -17,6 +17,7 @@ t.test('an empty environment is a newcomer on their own machine', async (t) => {
     cells: [],
     databaseUrl: null,
     databaseDirectUrl: null,
+    acceptsUnsafePostgres: false,
     redisUrl: null,
     processes: 1,
     dataDir: resolve('.data'),
@@ -252,6 +253,7 @@ const OTHERS: Environment = {
   PARLEY_S3_REGION: 'eu-west-1',
   PARLEY_S3_SECRET_ACCESS_KEY: 'key',
   PARLEY_TOKEN_SECRET: 'n'.repeat(32),
+  PARLEY_UNSAFE_POSTGRES: 'accept',
   PARLEY_WEBHOOK_DAYS: '5',
 };
 

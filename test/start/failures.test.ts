@@ -24,6 +24,7 @@ import {
   runParley,
   runProgram,
   startParley,
+  UNSAFE_POSTGRES,
 } from './parley.ts';
 
 // Most of the time the tests wait for each other's processes.
@@ -185,7 +186,10 @@ t.test('nodes that could not work together are refused', async (t) => {
   const { url } = await createTestDatabase(t);
   const alone = { DATABASE_URL: url };
   const together = { ...alone, REDIS_URL: await testRedisUrl(t) };
-  const first = await startApp({ config: readConfig({ PORT: '0', ...alone }), log: createLog('silent') });
+  const first = await startApp({
+    config: readConfig({ ...UNSAFE_POSTGRES, PORT: '0', ...alone }),
+    log: createLog('silent'),
+  });
   t.teardown(() => first.close());
   // At once: each waits a while for a lock that a killed node may have left.
   const refused = [alone, together].map((env) => refusalOf(t, env));
@@ -215,7 +219,7 @@ t.test('without it everybody; a fatal error: logged, an orderly stop, exit code 
   const [node, quickly, main] = PARLEY;
   const running = startParley(
     t,
-    { PORT: String(port), DATABASE_URL: url },
+    { ...UNSAFE_POSTGRES, PORT: String(port), DATABASE_URL: url },
     { command: [node, quickly, '--import', bomb, main] },
   );
   await running.logs(/"started"/);
@@ -235,7 +239,7 @@ t.test('without it everybody; a fatal error: logged, an orderly stop, exit code 
 async function refusalOf(t: Test, env: Environment): Promise<string> {
   const said: string[] = [];
   const log = pino({ level: 'warn' }, { write: (line) => void said.push(line) });
-  const started = startApp({ config: readConfig({ PORT: '0', ...env }), log });
+  const started = startApp({ config: readConfig({ ...UNSAFE_POSTGRES, PORT: '0', ...env }), log });
   const refusal = await started.then(
     () => 'it started',
     ({ message }: Error) => message,

@@ -9,7 +9,7 @@ import { createLog } from '../../src/platform/log.ts';
 import { freePort } from '../support/free-port.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { copyCheckout } from './checkout.ts';
-import { ROOT, runProgram, startParley } from './parley.ts';
+import { ROOT, runProgram, startParley, UNSAFE_POSTGRES } from './parley.ts';
 
 const text = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').replaceAll('\\\n', '');
 
@@ -39,7 +39,12 @@ t.test('what it copies is enough for a server', async (t) => {
   const port = await freePort();
   const server = startParley(
     t,
-    { DATABASE_URL: url, PORT: String(port), PARLEY_DATA_DIR: join(directory, 'data') },
+    {
+      ...UNSAFE_POSTGRES,
+      DATABASE_URL: url,
+      PORT: String(port),
+      PARLEY_DATA_DIR: join(directory, 'data'),
+    },
     { command: [process.execPath, join(directory, 'bin/parley.cjs'), 'start'], cwd: directory },
   );
   await server.logs(/"started"/);
@@ -62,7 +67,7 @@ t.test('its health check follows /readyz', async (t) => {
   const [file, ...args]: string[] = JSON.parse(json);
   const check = (port: number) => runProgram(file ?? '', args, { PORT: String(port) });
   const { url } = await createTestDatabase(t);
-  const config = readConfig({ PORT: '0', DATABASE_URL: url });
+  const config = readConfig({ ...UNSAFE_POSTGRES, PORT: '0', DATABASE_URL: url });
   const app = await startApp({ config, log: createLog('silent') });
   t.teardown(() => app.close());
   t.match(await check(app.port), { code: 0 });

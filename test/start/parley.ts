@@ -18,6 +18,9 @@ export const PARLEY = [
   join(ROOT, 'src/app/main.ts'),
 ] as const;
 
+/** The Postgres of the tests does not wait for its disk. */
+export const UNSAFE_POSTGRES = { PARLEY_UNSAFE_POSTGRES: 'accept' } as const;
+
 export interface Finished {
   readonly code: number | null;
   readonly stdout: string;
@@ -27,7 +30,7 @@ export interface Finished {
 /** Runs a subcommand to its end. */
 export function runParley(args: readonly string[], env: NodeJS.ProcessEnv, cwd = ROOT): Promise<Finished> {
   const [file, ...rest] = PARLEY;
-  return runProgram(file, [...rest, ...args], env, cwd);
+  return runProgram(file, [...rest, ...args], { ...UNSAFE_POSTGRES, ...env }, cwd);
 }
 
 export function runProgram(
@@ -96,7 +99,10 @@ export interface StartOptions extends SpawnOptions {
  */
 export function startParley(t: Teardown, env: NodeJS.ProcessEnv, options: StartOptions = {}): Running {
   const { command, ...spawnOptions } = options;
-  const [file, args] = inCleanEnvironment(command ?? [...PARLEY, 'start'], env);
+  const [file, args] =
+    command === undefined
+      ? inCleanEnvironment([...PARLEY, 'start'], { ...UNSAFE_POSTGRES, ...env })
+      : inCleanEnvironment(command, env);
   const child = spawn(file, args, {
     cwd: ROOT,
     detached: true,

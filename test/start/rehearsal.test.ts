@@ -18,13 +18,14 @@ import { AddressGuard } from '../../src/platform/outbound/address-guard.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { startRedis } from '../support/redis.ts';
 import type { Teardown } from '../support/teardown.ts';
-import { freshDirectory } from './parley.ts';
+import { freshDirectory, UNSAFE_POSTGRES } from './parley.ts';
 
 /** A node before it rehearses, with the demo account. */
 async function openNode(t: Teardown, redisUrl: string) {
   const { url: databaseUrl } = await createTestDatabase(t);
   const dataDir = freshDirectory(t);
   const config = readConfig({
+    ...UNSAFE_POSTGRES,
     DATABASE_URL: databaseUrl,
     REDIS_URL: redisUrl,
     PARLEY_DATA_DIR: dataDir,

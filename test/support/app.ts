@@ -8,7 +8,7 @@ import { type DemoFile, demoFilePath, readDemoFile, seedDemo } from '../../src/a
 import { HOOKS } from '../../src/app/features.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createLog, type Logger } from '../../src/platform/log.ts';
-import { freshDirectory } from '../start/parley.ts';
+import { freshDirectory, UNSAFE_POSTGRES } from '../start/parley.ts';
 import { Contract } from './contract.ts';
 import { DEFAULT_VERSION } from './default-version.ts';
 import { createTestDatabase } from './postgres.ts';
@@ -71,6 +71,7 @@ export async function startTestApp(
     PARLEY_DEMO: 'on',
     PARLEY_DATA_DIR: dataDir,
     PARLEY_RATE_LIMIT: 'off',
+    ...UNSAFE_POSTGRES,
     ...env,
   });
   // A third of the processor time of a start; test/start/ has it, as nodes that are processes do.

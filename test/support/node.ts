@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { CLOSE_CODES } from '@parley/protocol/socket/close-codes.ts';
 import WebSocket from 'ws';
 import type { DemoFile } from '../../src/app/demo.ts';
-import { freshDirectory, type Running, startParley } from '../start/parley.ts';
+import { freshDirectory, type Running, startParley, UNSAFE_POSTGRES } from '../start/parley.ts';
 import { Contract } from './contract.ts';
 import { DEFAULT_VERSION } from './default-version.ts';
 import type { EarlierCheckout } from './earlier-checkout.ts';
@@ -171,6 +171,8 @@ export async function startNode(t: Teardown, options: NodeOptions): Promise<Test
     PARLEY_LOG_LEVEL: 'warn',
     // On a busy machine the sockets of a test answer heartbeats late.
     PARLEY_SOCKET_PONG_MS: '60000',
+    // Unknown to earlier commits, which refuse it.
+    ...(earlier === undefined && UNSAFE_POSTGRES),
     ...options.env,
   };
   const running = startParley(t, env, {

@@ -4,15 +4,18 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import { type Metrics, readMetric } from '../../platform/metrics.ts';
 import type { CoreMetrics } from '../metrics.ts';
 import { attention, type Check, counted, duration, ok } from './check.ts';
+import { unsafeSettings } from './durability.ts';
 
 export interface ChecksOptions {
   readonly database: Pick<Database, 'query'>;
   readonly metrics: Pick<Metrics, 'outboxLagSeconds' | 'outboxDead'> &
     Pick<CoreMetrics, 'auditUnsealedSeconds'>;
+  /** Whether the operator accepts that Postgres may lose data in a crash. */
+  readonly acceptsUnsafePostgres: boolean;
 }
 
 /** Returns the checks of the parts that every installation has. */
-export function coreChecks({ database, metrics }: ChecksOptions): readonly Check[] {
+export function coreChecks({ database, metrics, acceptsUnsafePostgres }: ChecksOptions): readonly Check[] {
   return [
     {
       name: 'postgres',
@@ -22,9 +25,11 @@ export function coreChecks({ database, metrics }: ChecksOptions): readonly Check
           return attention('Postgres does not answer. Start it, or mend the way to it.');
         }
         const ill = nodes.find(({ state, postgres }) => state !== 'silent' && postgres !== 'up');
-        return ill === undefined
-          ? ok('Postgres answers on every node.')
-          : attention(`${SHORTAGES[ill.postgres] ?? SHORTAGES.away} The node ${ill.id} reports it.`);
+        if (ill !== undefined) {
+          return attention(`${SHORTAGES[ill.postgres] ?? SHORTAGES.away} The node ${ill.id} reports it.`);
+        }
+        const unsafe = acceptsUnsafePostgres ? [] : await unsafeSettings(database);
+        return unsafe.includes('fsync') ? attention(NO_FSYNC) : ok('Postgres answers on every node.');
       },
     },
     {
@@ -101,6 +106,9 @@ export function makeChecks(
 /** The limits in the alerts of docs/operations.md. */
 const LATE_OUTBOX_S = 30;
 const UNSEALED_S = 10;
+
+const NO_FSYNC =
+  'Postgres does not write to disk what it has committed. Set fsync = on, or a crash may lose everything.';
 
 const SHORTAGES: Readonly<Record<string, string>> = {
   away: 'The connections to Postgres are lost. Mend the way to it.',

@@ -79,6 +79,10 @@ export const PROCESSES: Kind<number> = {
 export const PORT_NUMBER = wholeNumber(0, 65_535);
 export const HOST = matching('an address or host name to listen on', /^[\w.:%-]+$/);
 export const LOG_LEVEL = oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']);
+export const ACCEPTED: Kind<boolean> = {
+  accepts: 'accept',
+  parse: (text) => (text === 'accept' ? true : undefined),
+};
 export const SWITCH: Kind<boolean> = {
   accepts: 'on or off',
   parse: (text) => (text === 'on' ? true : text === 'off' ? false : undefined),

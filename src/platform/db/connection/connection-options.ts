@@ -58,6 +58,7 @@ export function connectionOptions(input: ConnectionOptionsInput): ConnectionOpti
   url.searchParams.delete('connect_timeout');
   // The URL has seconds, as for libpq. pg also counts the wait for a free connection of the pool.
   const connectTimeoutMs = Number.isFinite(connectTimeout) ? Math.max(0, connectTimeout * 1_000) : 1_000;
+  if (!input.isPooled && input.settings?.synchronous_commit === undefined) calls.push(WAIT_FOR_DISK);
   const columns = input.reads === undefined ? calls : [...calls, input.reads];
   const apply = { text: `SELECT ${columns.join(', ')}`, query_timeout: connectTimeoutMs };
   return {
@@ -74,6 +75,15 @@ export function connectionOptions(input: ConnectionOptionsInput): ConnectionOpti
     types: columnTypes,
   };
 }
+
+/**
+ * SQL: a commit is on disk before it is acknowledged. With `synchronous_commit` at `off`, from the
+ * server, the database or the role, each of three crashes of Postgres lost acknowledged messages.
+ * `on` is set as well, so that a later reload of the server cannot turn it off for this session.
+ * The other values say how long a commit waits for standbys, and stay.
+ */
+const WAIT_FOR_DISK = `CASE WHEN current_setting('synchronous_commit') IN ('on', 'off')
+    THEN set_config('synchronous_commit', 'on', false) END`;
 
 /** Session settings that the parsers below expect. */
 const PARSED = { TimeZone: 'UTC', DateStyle: 'ISO' } as const;

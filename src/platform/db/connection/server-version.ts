@@ -19,7 +19,8 @@ export interface RequiredServer {
  * Returns the server's version, such as `18.4`. Rejects with an Error of one line if it is older
  * than LEAST_POSTGRES, or if connections share sessions that must not: behind a pooler in
  * transaction mode, locks, settings and prepared statements would soon be another client's. With a
- * direct URL, other connections may share sessions if the pooler keeps clients' statements apart.
+ * direct URL, other connections may share sessions if the pooler keeps clients' statements apart
+ * and commits wait for the disk there, where a node makes no settings.
  */
 export async function requireServer(
   { pipeline, relaxed, direct }: RequiredServer,
@@ -42,6 +43,7 @@ export async function requireServer(
   if (directUrl === undefined) {
     if (server.isShared) throw sharedSessions(place);
   } else {
+    if (server.synchronous_commit === 'off') throw unsafeSessions(place, server.role);
     if (!server.has_settings) log.warn({ place }, LACKS_SETTINGS);
     await requireSessions(direct, placeOf(directUrl), server.database);
   }
@@ -109,12 +111,16 @@ interface Server {
   readonly server_version: string;
   readonly pid: number;
   readonly database: string;
+  /** The name of the role, quoted where SQL needs it. */
+  readonly role: string;
+  readonly synchronous_commit: string;
   readonly has_settings: boolean;
 }
 
 const ONE = statement<[], Server>('server')`
     SELECT 'one' AS asker, current_setting('server_version') AS server_version, pg_backend_pid() AS pid,
       concat_ws('.', (SELECT system_identifier FROM pg_control_system()), oid) AS database,
+      quote_ident(current_user) AS role, current_setting('synchronous_commit') AS synchronous_commit,
       current_setting('enable_seqscan') = 'off' AND current_setting('statement_timeout') <> '0' AS has_settings
     FROM pg_database WHERE datname = current_database()`;
 
@@ -133,6 +139,13 @@ function sharedSessions(place: string): Error {
   return new Error(
     `the Postgres at ${place} is behind a pooler in transaction mode, and Parley needs sessions of its own: ` +
       'set pool_mode to session there, or PARLEY_DATABASE_DIRECT_URL to Postgres itself',
+  );
+}
+
+function unsafeSessions(place: string, role: string): Error {
+  return new Error(
+    `the sessions behind the pooler at ${place} acknowledge commits that are not on disk (synchronous_commit = off): ` +
+      `run "ALTER ROLE ${role} SET synchronous_commit = on", and RECONNECT in the pooler's console`,
   );
 }
 
