@@ -330,7 +330,8 @@ const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; patter
   {
     what: 'a branch for tests',
     where: /^src\//,
-    pattern: /\bNODE_ENV\b|\bisTest\w*\b|\benv\.TEST\b|\b__TEST__\b|\bTAP_\w+\b/,
+    // Production is a word of the operator's, and asks for more care.
+    pattern: /\bNODE_ENV\b(?!(=| === ')production\b)|\bisTest\w*\b|\benv\.TEST\b|\b__TEST__\b|\bTAP_\w+\b/,
   },
   {
     what: 'the environment, which src/app/config.ts alone reads',

@@ -12,6 +12,7 @@ import { readImportSettings } from '../features/import/settings.ts';
 import { readMailSettings } from '../features/mail/settings.ts';
 import { readPushSettings } from '../features/push/settings.ts';
 import { readWebhookSettings } from '../features/webhooks/settings.ts';
+import { isLoopbackAddress, isLoopbackOrigin } from '../platform/http/origins.ts';
 import { type Environment, Reader } from '../platform/settings/reader.ts';
 import * as kinds from '../platform/settings/values.ts';
 
@@ -37,9 +38,11 @@ function readSettings(reader: Reader, env: Environment) {
   if (databaseDirectUrl !== null && databaseUrl === null) {
     reader.problem('PARLEY_DATABASE_DIRECT_URL has no effect without DATABASE_URL: set both or neither');
   }
+  const askedDemo = reader.read('PARLEY_DEMO', kinds.SWITCH, null);
   /** Whether to seed the demo account and to write demo.json. */
-  const demo = reader.read('PARLEY_DEMO', kinds.SWITCH, databaseUrl === null);
-  const host = reader.read('HOST', kinds.HOST, demo ? '127.0.0.1' : '0.0.0.0');
+  const demo = askedDemo ?? databaseUrl === null;
+  const askedHost = reader.read('HOST', kinds.HOST, null);
+  const host = askedHost ?? (demo ? '127.0.0.1' : '0.0.0.0');
   const publicUrl = reader.read('PARLEY_PUBLIC_URL', kinds.WEB_URL, null);
   const redisUrl = reader.read('REDIS_URL', kinds.REDIS_URL, null);
   return {
@@ -52,6 +55,7 @@ function readSettings(reader: Reader, env: Environment) {
     homeCell: readHomeCell(reader, publicUrl),
     /** Null for the embedded Postgres. */
     databaseUrl,
+    ...readEmbedded(reader, env, { askedDemo, askedHost, databaseUrl, publicUrl, redisUrl }),
     /** For uses that need their own session; null if `databaseUrl` gives each connection one. */
     databaseDirectUrl,
     /** Whether a Postgres that may lose or damage data in a crash is used without a warning. */
@@ -108,6 +112,38 @@ function readSettings(reader: Reader, env: Environment) {
     ...readMailSettings(reader, publicUrl),
     ...readPushSettings(reader, publicUrl),
     ...readWebhookSettings(reader),
+  };
+}
+
+function readEmbedded(
+  reader: Reader,
+  env: Environment,
+  given: {
+    readonly askedDemo: boolean | null;
+    readonly askedHost: string | null;
+    readonly databaseUrl: string | null;
+    readonly publicUrl: string | null;
+    readonly redisUrl: string | null;
+  },
+) {
+  const { askedHost, databaseUrl, publicUrl } = given;
+  const asked = reader.read('PARLEY_EMBEDDED_POSTGRES', kinds.SWITCH, null);
+  if (asked === true && databaseUrl !== null) {
+    reader.problem('PARLEY_EMBEDDED_POSTGRES has no effect beside DATABASE_URL: set one of them');
+  }
+  const signs = {
+    'NODE_ENV=production': env.NODE_ENV === 'production',
+    REDIS_URL: given.redisUrl !== null,
+    [`PARLEY_PUBLIC_URL=${publicUrl}`]: publicUrl !== null && !isLoopbackOrigin(new URL(publicUrl).origin),
+    [`HOST=${askedHost}`]: askedHost !== null && askedHost !== 'localhost' && !isLoopbackAddress(askedHost),
+  };
+  return {
+    /** Whether a node may make a database of its own; null where no setting says so. */
+    embeddedPostgres: asked ?? (given.askedDemo === true ? true : null),
+    /**
+     * The settings that say production, as far as no database of a node's own is expected there.
+     */
+    productionSigns: databaseUrl === null ? Object.keys(signs).filter((name) => signs[name]) : [],
   };
 }
 

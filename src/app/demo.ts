@@ -126,14 +126,18 @@ export function readDemoFile(path: string): DemoFile | undefined {
   }
 }
 
-/** Returns two commands to paste, each on one line: one shows a conversation, one sends to it. */
+/**
+ * Returns two commands to paste, each on one line: one shows a conversation, one sends to it. The
+ * log of a node may go anywhere, so the admin key is read from `demo.json` when a command runs.
+ */
 export function demoCommands(demo: DemoFile, dataDir: string): { tail: string; send: string } {
   const { group } = demo.conversations;
   const tail = `npm run -s tail -- ${group}`;
   const place = dataDir === resolve(DEFAULT_DATA_DIR) ? '' : `PARLEY_DATA_DIR=${quoted(dataDir)} `;
+  const key = `$(sed -n 's/^  "api_key": "\\(.*\\)",$/\\1/p' ${quoted(demoFilePath(dataDir))})`;
   const send = [
     `curl -sS ${demo.base_url}/v1/messaging/conversations/${group}/messages`,
-    `-H 'Authorization: Bearer ${demo.api_key}'`,
+    `-H "Authorization: Bearer ${key}"`,
     `-H 'Service-Version: ${demo.service_version}' -H 'Service-Account: ${demo.account_id}'`,
     // A new client_message_id at each use: a repeated one would return the first message.
     `-H 'Content-Type: application/json' -d '{"body":"Hello","client_message_id":"'"$(date +%s%N)"'"}'`,

@@ -1,3 +1,4 @@
+import { type OwnDatabase, requireOwnDatabase } from '@parley/embedded-postgres/own-database.ts';
 import { type Database, openDatabase } from '../../platform/db/connection/database.ts';
 import { isMigrated } from '../../platform/db/migration/migrated.ts';
 import type { Hooks } from '../../platform/hooks.ts';
@@ -11,7 +12,7 @@ import type { Config } from '../config.ts';
  * that Postgres, started for the duration.
  */
 export async function connect(
-  config: Pick<Config, 'databaseUrl' | 'databaseDirectUrl' | 'dataDir'>,
+  config: OwnDatabase & Pick<Config, 'databaseUrl' | 'databaseDirectUrl'>,
   log: Logger,
   disposer: Disposer,
   {
@@ -19,7 +20,7 @@ export async function connect(
     hooks,
   }: { readonly connections?: number | undefined; readonly hooks?: Hooks | undefined } = {},
 ): Promise<Database> {
-  const url = config.databaseUrl ?? (await embeddedUrl(config.dataDir, log, disposer));
+  const url = config.databaseUrl ?? (await embeddedUrl(config, log, disposer));
   const directUrl = config.databaseDirectUrl ?? undefined;
   const database = await openDatabase({ url, directUrl, log, hooks, maxConnections: connections });
   disposer.add('database', database, (it) => it.close());
@@ -31,10 +32,12 @@ export async function connect(
   return database;
 }
 
-async function embeddedUrl(dataDir: string, log: Logger, disposer: Disposer): Promise<string> {
+async function embeddedUrl(config: OwnDatabase, log: Logger, disposer: Disposer): Promise<string> {
+  const { dataDir } = config;
   const { findRunningPostgres } = await import('@parley/embedded-postgres/running-postgres.ts');
   const running = await findRunningPostgres(dataDir);
   if (running !== undefined) return running;
+  requireOwnDatabase(config, log);
   const { startEmbeddedPostgres } = await import('@parley/embedded-postgres/embedded-postgres.ts');
   const postgres = await startEmbeddedPostgres({ dataDir, durable: true, log });
   return disposer.add('embedded Postgres', postgres, (it) => it.stop()).url;
