@@ -30,8 +30,8 @@ export class ClientPackages {
   }
 
   /**
-   * Returns all packages in the order in which they were stored. Rejects as `readBuilt` does if none is stored, and
-   * this server has none.
+   * Returns all packages in the order in which they were stored. Rejects as `readBuilt` does if
+   * none is stored, and this server has none.
    */
   async list(): Promise<readonly ClientPackage[]> {
     const missing = await this.#storeOwn();
