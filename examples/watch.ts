@@ -5,7 +5,7 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { connect } from 'parley-client';
+import { connect } from '@parley/client';
 
 const demo = JSON.parse(readFileSync('.data/demo.json', 'utf8'));
 const { group } = demo.conversations;

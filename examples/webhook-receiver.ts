@@ -9,7 +9,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { connect } from 'parley-client';
+import { connect } from '@parley/client';
 import { Webhook } from 'standardwebhooks';
 
 const demo = JSON.parse(readFileSync('.data/demo.json', 'utf8'));

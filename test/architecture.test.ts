@@ -163,7 +163,7 @@ const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['texts', 'readable-on'],
   ],
   'src/api/documents': [
-    ['built-page'],
+    ['built-page', 'registry'],
     ['pages'],
     ['client-package'],
     ['built-file', 'documents', 'openapi'],

@@ -8,18 +8,24 @@ import { sdkReference } from './reference/reference.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const CLIENT = join(ROOT, 'packages/client');
-/** The package as users install it, by its own name. */
+/** The package as users install it. */
 const NPM = join(CLIENT, 'npm');
+/** The former name of the package. */
+const FORMER_NAME = 'parley-client';
 
 /**
  * Makes the package of the SDK in packages/client/npm/dist/: each entry of its package.json as a
  * bundle with its declarations, and later parts as chunks. Below that, served/ has the files that a
- * server offers: the package as a tarball, its main entry as one file beside one of declarations,
- * and the reference of its names. It takes the place of an earlier one when it is complete.
+ * server offers: the package as a tarball with its manifest, the same by its former name, its main
+ * entry as one file beside one of declarations, and the reference of its names. It takes the place
+ * of an earlier one when it is complete.
  */
 export async function build(): Promise<void> {
-  const { name, exports } = JSON.parse(await readFile(join(NPM, 'package.json'), 'utf8'));
-  const listed = Object.keys(exports).filter((entry) => !entry.endsWith('.json'));
+  const { name, ...fields } = JSON.parse(await readFile(join(NPM, 'package.json'), 'utf8'));
+  const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+  // The package has the version of the release.
+  const manifest = { name, version, ...fields };
+  const listed = Object.keys(fields.exports).filter((entry) => !entry.endsWith('.json'));
   const fileOf = (entry: string) => join(CLIENT, entry, 'index.ts');
   const entries = Object.fromEntries(
     listed.map((entry) => [entry === '.' ? 'index' : entry.slice(2), fileOf(entry)]),
@@ -41,18 +47,33 @@ export async function build(): Promise<void> {
     });
     await bundle(entries, { dir: dist, chunkFileNames: 'chunks/[name].d.ts' }, declarationPlugins(declared));
     await copyFile(join(ROOT, 'LICENSE'), join(dist, 'LICENSE'));
-    for (const name of ['package.json', 'README.md']) await copyFile(join(NPM, name), join(stage, name));
-    const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', stage, stage];
-    const { stdout } = await promisify(execFile)('npm', pack, { cwd: ROOT });
+    await copyFile(join(NPM, 'README.md'), join(stage, 'README.md'));
+    const tarball = await packed(stage, manifest);
+    const former = await packed(stage, { ...manifest, name: FORMER_NAME });
     const one: OutputOptions = { codeSplitting: false, minify: true, comments: { annotation: false } };
     await bundle(main, { dir: served, ...one }, [LOADED_AT_ONCE]);
     await bundle(main, { dir: served }, declarationPlugins(declared));
     await writeFile(join(served, 'reference.json'), JSON.stringify(sdkReference(declared, imports)));
-    await rename(join(stage, stdout.trim()), join(served, 'client.tgz'));
+    await writeFile(join(served, 'manifest.json'), JSON.stringify(manifest));
+    await writeFile(join(served, 'package.tgz'), tarball);
+    await writeFile(join(served, 'client.tgz'), former);
     await rename(join(NPM, 'dist'), join(stage, 'former')).catch(() => {});
     await rename(dist, join(NPM, 'dist'));
   } finally {
     await rm(stage, { recursive: true, force: true });
+  }
+}
+
+/** Returns the tarball of a folder as the package of a manifest. */
+async function packed(folder: string, manifest: object): Promise<Buffer> {
+  await writeFile(join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
+  const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder, folder];
+  const { stdout } = await promisify(execFile)('npm', pack, { cwd: ROOT });
+  const file = join(folder, stdout.trim());
+  try {
+    return await readFile(file);
+  } finally {
+    await rm(file);
   }
 }
 

@@ -9,7 +9,7 @@ import {
   type LiveConversation,
   type SendMessageBody,
   type TimelineMessage,
-} from 'parley-client';
+} from '@parley/client';
 import {
   ParleyProvider,
   useConnection,
@@ -19,7 +19,7 @@ import {
   useThread,
   useTyping,
   useUnread,
-} from 'parley-client/react';
+} from '@parley/client/react';
 import {
   type ComponentProps,
   type FormEvent,

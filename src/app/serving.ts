@@ -3,6 +3,7 @@ import { createPollLimits } from '../api/access/rate-limit.ts';
 import { RateSharing } from '../api/access/rate-sharing.ts';
 import { clientRoutes } from '../api/documents/client-package.ts';
 import { docsRoutes } from '../api/documents/pages/routes.ts';
+import { registryRoutes } from '../api/documents/registry/routes.ts';
 import { adminRoutes, askedHealth, healthOf, healthRoutes, metricsRoutes, ofNode } from '../api/health.ts';
 import { createHttp } from '../api/pipeline/pipeline.ts';
 import type { Route } from '../api/pipeline/route.ts';
@@ -92,6 +93,7 @@ export async function openServing(
         guides: guidesOf(database.hooks),
       }),
       ...clientRoutes(),
+      ...registryRoutes({ database, log, urlFor: (host) => urls.askedAt(host) }),
       ...consoleRoutes({
         version: runsOn.version,
         runsOn: () => ({ ...runsOn }),

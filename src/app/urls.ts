@@ -21,6 +21,17 @@ export class Urls {
     return this.#config.publicUrl ?? this.base;
   }
 
+  /**
+   * Returns the URL for a caller that has asked this host: the public one if it is of that host, or
+   * else the host itself, since a node can have addresses that only its own network knows.
+   */
+  askedAt(host: string | undefined): string {
+    const { publicUrl } = this.#config;
+    const originBeside = (url: string) => URL.parse(`//${host ?? ''}`, url)?.origin;
+    if (publicUrl !== null && originBeside(publicUrl) === new URL(publicUrl).origin) return publicUrl;
+    return originBeside(this.base) ?? this.public;
+  }
+
   /** Returns the URL of the documentation in errors: this server's pages, or the operator's. */
   get docs(): string {
     if (this.#config.docsUrl !== null) return this.#config.docsUrl;

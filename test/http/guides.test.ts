@@ -38,7 +38,7 @@ writeFileSync(slackExport, await zipped(slackContents(20)));
 
 /** What stands for the reader's own server, ids and credentials in the examples. */
 const OWN: ReadonlyMap<string, string> = new Map([
-  ["'parley-client'", `'${pathToFileURL(join(builtClient(), 'dist/index.js'))}'`],
+  ["'@parley/client'", `'${pathToFileURL(join(builtClient(), 'dist/index.js'))}'`],
   ['https://chat.example.com', app.baseUrl],
   ['acc_…', demo.account_id],
   ['cnv_…', demo.conversations.group],

@@ -1,18 +1,20 @@
 /**
  * The package of the SDK in projects as users begin them: each is installed from its lock file
  * (test/fresh-projects/), gets the tarball that a server offers, is type-checked, built, and run
- * against that server. Also a page without a build, the checkout itself with other releases of npm,
- * and the package that converts archives.
+ * against that server. Also the registry of a server and the checkout itself with other releases of
+ * npm, a page without a build, and the package that converts archives.
  *
  * Without influence: OPERATION, PAGES, ANSWERS, src/core/installation, src/features/cells,
  * src/features/compliance, src/features/identity, src/features/import, src/features/mail,
  * src/features/platform-events, src/features/search, src/platform/outbound.
  */
 
+import { hash } from 'node:crypto';
 import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
+import { BUILD } from '../../src/platform/build.ts';
 import { tarred, zulipContents } from '../import/samples.ts';
 import { freshDirectory, ROOT, runProgram, startParley } from '../start/parley.ts';
 import { startTestApp } from '../support/app.ts';
@@ -24,53 +26,76 @@ import { installedProgram } from './installed-program.ts';
 import { nodeOf } from './next-node.ts';
 
 const NEXT_NPM = '12.2.2';
+const LINE =
+  'npm config set --location=project @parley:registry=https://chat.example.com/v1/npm/ && npm install @parley/client';
+const FILE_LINE =
+  'npm install "./$(npm pack --silent @parley/client --@parley:registry=https://chat.example.com/v1/npm/)"';
+/** As npm is without settings: lock files have addresses, and it asks what is new. */
+const AS_USUAL = {
+  npm_config_omit_lockfile_registry_resolved: 'false',
+  npm_config_prefer_offline: 'false',
+};
+const NO_REGISTRY = { npm_config_registry: 'http://127.0.0.1:1/' };
 const PROJECTS = join(ROOT, 'test/fresh-projects');
 const app = await startTestApp(t);
 const { account_id: account, api_key: token } = app.demo;
 const browser = await startChromium(t);
-const tarball = Buffer.from(await (await fetch(`${app.baseUrl}/v1/client.tgz`)).arrayBuffer());
+const TARBALL = `${app.baseUrl}/v1/npm/@parley/client/-/client-${BUILD.version}.tgz`;
+const tarball = Buffer.from(await (await fetch(TARBALL)).arrayBuffer());
 
 t.test('npm run pack:client writes the tarball into the checkout, and prints its name last', async (t) => {
   const packed = await npm(ROOT, ['run', 'pack:client']);
   const name = packed.trim().split('\n').at(-1) ?? '';
-  const { name: of, version } = JSON.parse(
-    readFileSync(join(ROOT, 'packages/client/npm/package.json'), 'utf8'),
-  );
-  t.equal(name, `${of}-${version}.tgz`);
+  t.equal(name, `parley-client-${BUILD.version}.tgz`);
   t.ok(existsSync(join(ROOT, name)));
   t.teardown(() => rmSync(join(ROOT, name)));
   const ignored = await runProgram('git', ['check-ignore', name], {}, ROOT);
   t.equal(ignored.code, 0, 'git ignores it');
 });
 
-// npm 12 fetches no package from a URL, and runs no script that a project does not allow.
-t.test('npm 10, 11 and 12 install the package by the line of the documents', async (t) => {
-  const documents = [
-    'README.md',
+t.test('each document has the same lines that install the package', async (t) => {
+  const [reference = '', ...others] = [
     'docs/sdk.md',
+    'README.md',
     'packages/client/npm/README.md',
     'src/core/documents/getting-started.md',
     'src/core/documents/sdk.md',
-  ];
-  const lines = documents.map((document) => {
-    const text = readFileSync(join(ROOT, document), 'utf8').replaceAll(/\s+/g, ' ');
-    return /`(curl [^`]+client\.tgz)`/.exec(text)?.[1];
-  });
-  const [line = ''] = lines;
-  t.strictSame(new Set(lines), new Set([line]), 'each has it, and the same');
+  ].map((document) => textOf(document).replaceAll(/\s+/g, ' '));
+  t.ok(reference.includes(`\`${FILE_LINE}\``));
+  for (const text of [reference, ...others]) t.ok(text.includes(`\`${LINE}\``), text.slice(0, 20));
+});
+
+// npm 12 takes no tarball from another address than the registry's, nor from a URL.
+t.test('npm 10, 11 and 12 install the package by the lines of the documents', async (t) => {
   for (const version of ['10.9.9', '11.21.2', NEXT_NPM]) {
-    const directory = freshDirectory(t);
-    const env = await environmentOfNpm(version);
-    await npm(directory, ['init', '--yes'], env);
-    const command = line.replaceAll('https://chat.example.com', app.baseUrl);
-    const ran = await runProgram('sh', ['-c', command], { ...process.env, ...env }, directory);
-    t.equal(ran.code, 0, `npm ${version}: ${ran.stderr}`);
-    rmSync(join(directory, 'node_modules'), { recursive: true });
-    await npm(directory, ['ci'], env);
-    const read = "import('parley-client').then(({ connect }) => console.log(typeof connect))";
-    const { stdout } = await runProgram(process.execPath, ['-e', read], {}, directory);
-    t.equal(stdout, 'function\n', `npm ${version}, without the server`);
+    const env = { ...(await environmentOfNpm(version)), ...AS_USUAL };
+    const project = await projectBy(t, LINE, env);
+    t.match(lockedIn(project), { resolved: TARBALL, integrity: /^sha512-/ }, `npm ${version}`);
+    const other = await onOtherMachine(t, project, env);
+    t.equal(await connectIn(other), 'function', `npm ${version}, on another machine`);
+
+    const vendored = await projectBy(t, FILE_LINE, env);
+    const alone = await onOtherMachine(t, vendored, { ...env, ...NO_REGISTRY });
+    t.equal(await connectIn(alone), 'function', `npm ${version}, without a server`);
   }
+});
+
+t.test('a lock file holds after upgrades, and without addresses at each address', async (t) => {
+  const integrity = await storeEarlier(t, '0.0.9');
+  const project = await projectBy(t, `${LINE}@0.0.9`, AS_USUAL);
+  t.match(lockedIn(project), { version: '0.0.9', integrity });
+  const other = await onOtherMachine(t, project);
+  t.equal(await connectIn(other), 'function', 'beside the release of the server');
+  await npm(other, ['install', '@parley/client@latest'], AS_USUAL);
+  t.match(lockedIn(other), { version: BUILD.version }, 'the next one is taken when it is wanted');
+
+  const [, npmrc = ''] = /```ini\n(@parley:registry=[^`]+)```/.exec(textOf('docs/sdk.md')) ?? [];
+  writeFileSync(join(other, '.npmrc'), npmrc);
+  rmSync(join(other, 'package-lock.json'));
+  await npm(other, ['install'], { PARLEY_URL: app.baseUrl });
+  t.equal(lockedIn(other).resolved, undefined, 'the lock file has no address');
+  const local = app.baseUrl.replace('127.0.0.1', 'localhost');
+  t.equal(await connectIn(await onOtherMachine(t, other, { PARLEY_URL: local })), 'function');
 });
 
 t.test('npm ci and npm start of the checkout by npm 12', async (t) => {
@@ -204,12 +229,64 @@ async function installed(t: Test, name: string): Promise<string> {
   cpSync(join(PROJECTS, name), directory, { recursive: true });
   writeFileSync(join(directory, 'parley-client.tgz'), tarball);
   await npm(directory, ['install', '--no-save', '--ignore-scripts', './parley-client.tgz']);
-  const { 'node_modules/parley-client': ours, ...others } = packagesIn(
+  const { 'node_modules/@parley/client': ours, ...others } = packagesIn(
     join(directory, 'node_modules/.package-lock.json'),
   );
   t.match(ours, /^sha512-/);
   t.match(packagesIn(join(directory, 'package-lock.json')), others, 'the others are those of the lock file');
   return directory;
+}
+
+/** Returns a new project in which a line of the documents was run. */
+async function projectBy(t: Test, line: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const directory = freshDirectory(t);
+  await npm(directory, ['init', '--yes'], env);
+  const command = line.replaceAll('https://chat.example.com', app.baseUrl);
+  const ran = await runProgram('sh', ['-c', command], environmentWith(env), directory);
+  t.equal(ran.code, 0, ran.stderr);
+  return directory;
+}
+
+/** Returns a copy of a project without what npm made of it, in which `npm ci` was run. */
+async function onOtherMachine(t: Test, project: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
+  const directory = freshDirectory(t);
+  cpSync(project, directory, { recursive: true, filter: (path) => !path.includes('node_modules') });
+  await npm(directory, ['ci'], { ...env, npm_config_cache: freshDirectory(t) });
+  return directory;
+}
+
+function lockedIn(project: string): { version?: string; resolved?: string; integrity?: string } {
+  const { packages } = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8'));
+  return packages['node_modules/@parley/client'];
+}
+
+/** Returns the type of `connect` of the package that is installed. */
+async function connectIn(project: string): Promise<string> {
+  const read = "import('@parley/client').then(({ connect }) => console.log(typeof connect))";
+  const { stdout } = await runProgram(process.execPath, ['-e', read], {}, project);
+  return stdout.trim();
+}
+
+/** Stores the package as of an earlier release, as a node of it does. Returns its digest. */
+async function storeEarlier(t: Test, version: string): Promise<string> {
+  const directory = freshDirectory(t);
+  writeFileSync(join(directory, 'package.tgz'), tarball);
+  await runProgram('tar', ['-xzf', 'package.tgz'], {}, directory);
+  const file = join(directory, 'package/package.json');
+  const manifest = { ...JSON.parse(readFileSync(file, 'utf8')), version };
+  writeFileSync(file, JSON.stringify(manifest));
+  const name = (await npm(directory, ['pack', '--silent', './package'])).trim();
+  const packed = readFileSync(join(directory, name));
+  const dist = { integrity: `sha512-${hash('sha512', packed, 'base64')}`, shasum: hash('sha1', packed) };
+  await app.database.kysely
+    .insertInto('client_packages')
+    .values({ version, manifest: JSON.stringify({ ...manifest, dist }), tarball: packed })
+    .execute();
+  return dist.integrity;
+}
+
+function textOf(document: string): string {
+  return readFileSync(join(ROOT, document), 'utf8');
 }
 
 /** Returns the digest of each package of a lock file, by its path. */
@@ -219,16 +296,20 @@ function packagesIn(file: string): Record<string, string | undefined> {
   return Object.fromEntries(digests);
 }
 
-/**
- * In the environment of this process, which knows how to reach the registry, without tap's part.
- */
 async function npm(directory: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
-  const inherited = Object.entries(process.env).filter(([name]) => !/^(NODE_OPTIONS$|_?TAP)/.test(name));
-  const quiet = { npm_config_audit: 'false', npm_config_fund: 'false', npm_config_update_notifier: 'false' };
-  const all = { ...Object.fromEntries(inherited), ...quiet, npm_config_prefer_offline: 'true', ...env };
-  const { code, stdout, stderr } = await runProgram('npm', args, all, directory);
+  const { code, stdout, stderr } = await runProgram('npm', args, environmentWith(env), directory);
   if (code !== 0) throw new Error(`npm ${args.join(' ')}: ${stdout}${stderr}`);
   return stdout;
+}
+
+/**
+ * Returns the environment of this process, which knows how to reach the registry, without tap's
+ * part.
+ */
+function environmentWith(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(NODE_OPTIONS$|_?TAP)/.test(name));
+  const quiet = { npm_config_audit: 'false', npm_config_fund: 'false', npm_config_update_notifier: 'false' };
+  return { ...Object.fromEntries(inherited), ...quiet, npm_config_prefer_offline: 'true', ...env };
 }
 
 /** Returns the environment in which `npm` is that version. */

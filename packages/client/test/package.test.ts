@@ -8,11 +8,13 @@ import t from 'tap';
 import { declaredEndpoints } from '../../../bin/build/endpoints.ts';
 import { WireTypes } from '../../../bin/build/wire-types.ts';
 import type { Route } from '../../../src/api/pipeline/route.ts';
+import { BUILD } from '../../../src/platform/build.ts';
 import { freshDirectory, ROOT, runProgram } from '../../../test/start/parley.ts';
 import { startTestApp } from '../../../test/support/app.ts';
 import { builtClient } from '../../../test/support/built-client.ts';
 
 const PACKAGE = builtClient();
+const MANIFEST = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
 
 t.test('its declarations know the endpoints of a node', async (t) => {
@@ -40,9 +42,7 @@ t.test('the tarball has bundles, source maps, declarations and texts, and no scr
     ),
     [],
   );
-  const { scripts, dependencies, sideEffects, exports } = JSON.parse(
-    readFileSync(join(PACKAGE, 'package.json'), 'utf8'),
-  );
+  const { scripts, dependencies, sideEffects, exports } = MANIFEST;
   t.strictSame(
     { scripts, dependencies, sideEffects },
     { scripts: undefined, dependencies: undefined, sideEffects: false },
@@ -50,6 +50,28 @@ t.test('the tarball has bundles, source maps, declarations and texts, and no scr
   for (const [entry, conditions] of Object.entries<object>(exports)) {
     if (!entry.endsWith('.json')) t.equal(Object.keys(conditions)[0], 'types', entry);
   }
+});
+
+t.test('it has the version of the release, and goes on by its former name', async (t) => {
+  for (const [file, name] of [
+    ['package.tgz', '@parley/client'],
+    ['client.tgz', 'parley-client'],
+  ] as const) {
+    const args = ['-xzOf', join(PACKAGE, 'dist/served', file), 'package/package.json'];
+    const { stdout } = await promisify(execFile)('tar', args);
+    t.strictSame(JSON.parse(stdout), { ...MANIFEST, name, version: BUILD.version });
+  }
+});
+
+t.test('its peers are one release of the AI SDK, whose parts need not be there', (t) => {
+  const { peerDependencies, peerDependenciesMeta } = MANIFEST;
+  const { version, dependencies } = JSON.parse(
+    readFileSync(join(ROOT, 'node_modules/@ai-sdk/react/package.json'), 'utf8'),
+  );
+  t.equal(peerDependencies['@ai-sdk/react'], `^${version.split('.')[0]}.0.0`);
+  t.equal(peerDependencies.ai, `^${dependencies.ai.split('.')[0]}.0.0`);
+  t.strictSame(Object.keys(peerDependenciesMeta), Object.keys(peerDependencies));
+  t.end();
 });
 
 t.test('the declarations need no other package, and compile by themselves', async (t) => {
@@ -120,7 +142,7 @@ const MISTAKES = [
 ] as const;
 
 const PRELUDE = [
-  "import type { Client, Conversation, ChatMessage } from 'parley-client';",
+  "import type { Client, Conversation, ChatMessage } from '@parley/client';",
   'declare const client: Client;',
   'declare const conversation: Conversation;',
   'declare const id: string;',
@@ -172,8 +194,8 @@ client.request('mark_read', { conversation_id: id, sequence: 1 }).then(({ unread
  */
 function project(t: Parameters<typeof freshDirectory>[0], source: string): string {
   const directory = freshDirectory(t);
-  mkdirSync(join(directory, 'node_modules'));
-  symlinkSync(PACKAGE, join(directory, 'node_modules/parley-client'));
+  mkdirSync(join(directory, 'node_modules/@parley'), { recursive: true });
+  symlinkSync(PACKAGE, join(directory, 'node_modules/@parley/client'));
   const compilerOptions = {
     target: 'es2022',
     lib: ['es2022', 'dom'],

@@ -5,6 +5,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import t from 'tap';
+import { BUILD } from '../../../src/platform/build.ts';
 import { copyCheckout } from '../../../test/start/checkout.ts';
 import { runProgram, startParley } from '../../../test/start/parley.ts';
 import { startTestApp } from '../../../test/support/app.ts';
@@ -13,6 +14,7 @@ import { freePort } from '../../../test/support/free-port.ts';
 import { createTestDatabase } from '../../../test/support/postgres.ts';
 import { until } from '../../../test/support/until.ts';
 
+const REGISTERED = 'npm/@parley%2fclient';
 const ORIGIN = 'https://app.example';
 const SERVED = join(builtClient(), 'dist/served');
 const app = await startTestApp(t, { PARLEY_ALLOWED_ORIGINS: ORIGIN });
@@ -90,6 +92,10 @@ t.test('a server without a build starts, and says why it has no package', async 
     const message = /^This server has no package of the SDK, because it was not built\. Run "npm run build"/;
     t.match(await answer(name), { status: 404, error: { code: 'resource_not_found', message } }, name);
   }
+  t.match(await answer(REGISTERED), {
+    status: 404,
+    error: { message: /^This server has no package of the SDK/ },
+  });
 
   const reference = async () => {
     const response = await fetch(`http://127.0.0.1:${port}/docs/sdk`);
@@ -116,6 +122,7 @@ t.test('a server without a build starts, and says why it has no package', async 
   );
   const why = /because its build failed: Cannot find package 'rolldown' imported from bin\/build\/build\.ts/;
   t.match(await answer('client.js'), { status: 404, error: { message: why } });
+  t.match(await answer(REGISTERED), { status: 404, error: { message: why } });
   t.equal((await runProgram(process.execPath, [join(checkout, 'bin/build.cjs')], {}, checkout)).code, 1);
 
   t.comment('a build beside the running server');
@@ -125,4 +132,5 @@ t.test('a server without a build starts, and says why it has no package', async 
   t.match(await reference(), [200, page[1], '<h2 id="area-connecting">Connecting</h2>']);
   const response = await fetch(`http://127.0.0.1:${port}/v1/client.js`);
   t.equal(await response.text(), '// built');
+  t.match(await answer(REGISTERED), { status: 200, 'dist-tags': { latest: BUILD.version } });
 });

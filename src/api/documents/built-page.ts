@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { PublicRoutes } from '../pipeline/public-routes.ts';
 import { readBuiltFile } from './built-file.ts';
-import { type Document, documentRoute } from './documents.ts';
+import { type Document, documentRoute, KEPT_FOR_GOOD } from './documents.ts';
 import { type Html, html } from './pages/html.ts';
 
 /** A page that `npm run build` has made (bin/build/pages.ts). */
@@ -34,7 +34,7 @@ export function builtAssetRoutes({ built, assets }: BuiltPageOptions): PublicRou
       contentType: CONTENT_TYPES[extname(name)]!,
       body: await readFile(new URL(name, folder)),
     });
-    return [`${assets}/${name}`, documentRoute(make, { 'Cache-Control': KEPT })] as const;
+    return [`${assets}/${name}`, documentRoute(make, { 'Cache-Control': KEPT_FOR_GOOD })] as const;
   });
   return Object.fromEntries(routes);
 }
@@ -106,8 +106,6 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.woff2': 'font/woff2',
 };
-
-const KEPT = 'public, max-age=31536000, immutable';
 
 function namesIn(folder: URL): string[] {
   try {

@@ -6,7 +6,8 @@ export const CLIENT_PATH = '/v1/client.js';
 
 /**
  * Returns the routes of the SDK that `npm run build` made: a module for pages without a build, its
- * declarations, and the package for `npm install`. Without a build they are 404 and say why.
+ * declarations, and the package by its former name (registry/ has it by its own). Without a build
+ * they are 404 and say why.
  */
 export function clientRoutes(): PublicRoutes {
   const offered = Object.entries(CONTENT_TYPES).map(([name, contentType]) => [

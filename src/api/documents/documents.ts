@@ -40,6 +40,9 @@ export const DOCUMENT_HEADERS: Readonly<Record<string, string>> = {
   'X-Content-Type-Options': 'nosniff',
 };
 
+/** Cache-Control of what never changes at its address. */
+export const KEPT_FOR_GOOD = 'public, max-age=31536000, immutable';
+
 /** In order of preference. */
 const ENCODINGS = {
   br: (bytes: Buffer) => compressBrotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),

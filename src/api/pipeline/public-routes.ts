@@ -35,7 +35,7 @@ export type LimitedHandler = (request: StreamedRequest) => Promise<PublicAnswer>
 
 export type PublicRequest = Pick<
   RequestHead,
-  'path' | 'query' | 'ifNoneMatch' | 'host' | 'origin' | 'acceptEncoding'
+  'path' | 'query' | 'ifNoneMatch' | 'host' | 'origin' | 'accept' | 'acceptEncoding'
 >;
 
 export interface PutRequest extends PublicRequest, Pick<RequestHead, 'contentType' | 'contentLength'> {

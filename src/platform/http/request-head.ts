@@ -27,6 +27,7 @@ class Head {
   preflightFor: string | undefined;
   /** If-None-Match: the entity tags that the caller already has. */
   ifNoneMatch: string | undefined;
+  accept: string | undefined;
   acceptEncoding: string | undefined;
   contentType: string | undefined;
   /** Parley-Signature, as sent. */
@@ -179,6 +180,9 @@ class HeaderReader {
         break;
       case 'if-none-match':
         head.ifNoneMatch = value;
+        break;
+      case 'accept':
+        head.accept = value;
         break;
       case 'accept-encoding':
         head.acceptEncoding = value;

@@ -1,4 +1,4 @@
-import { type Conversation, connect } from 'parley-client';
+import { type Conversation, connect } from '@parley/client';
 
 const { PARLEY_URL: url = '', PARLEY_ACCOUNT: account = '', PARLEY_TOKEN: token = '', PARLEY_CONVERSATION: id = '' } = process.env;
 

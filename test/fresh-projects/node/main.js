@@ -1,4 +1,4 @@
-import { connect, ParleyError } from 'parley-client';
+import { connect, ParleyError } from '@parley/client';
 
 const { PARLEY_URL: url = '', PARLEY_ACCOUNT: account = '', PARLEY_TOKEN: token, PARLEY_CONVERSATION: id = '' } = process.env;
 

@@ -1,4 +1,4 @@
-import { connect } from 'parley-client';
+import { connect } from '@parley/client';
 
 const { url = '', account = '', token = '', conversation: id = '' } = Object.fromEntries(new URLSearchParams(location.search));
 

@@ -179,7 +179,7 @@ t.test('the examples of the guide and of docs/sdk.md', async (t) => {
     ports[1]!,
     'docs/sdk.md',
     `
-    import { useConnection } from 'parley-client/react';
+    import { useConnection } from '@parley/client/react';
     import { createRoot } from 'react-dom/client';
     const State = () => <output>{useConnection().state}</output>;
     const page = <Parley url="${app.baseUrl}" account="${account}"><State /></Parley>;

@@ -120,7 +120,7 @@ t.test('the page has a place for every name and member, to which signatures lead
     'conversation: <a href="#Conversation">Conversation</a> | null',
     '<a href="#Client.request"><code>Client.request</code></a>',
     '<a href="/docs#schema-chat_message">chat_message</a>',
-    '<code>parley-client/store</code>',
+    '<code>@parley/client/store</code>',
   ]) {
     t.ok(page.includes(text), text);
   }

@@ -29,7 +29,7 @@ ${referenceColumns({
   find: 'Find a name',
   example: 'markRead',
   contents: areas.map(({ title, names }) => contentsGroup(anchorOf(title), title, names)),
-  text: html`<p>Every public name of <code>parley-client</code>, from the doc comments that editors show too. The
+  text: html`<p>Every public name of <code>@parley/client</code>, from the doc comments that editors show too. The
 <a href="/docs/guides/sdk">guide</a> says how to install it and leads through it; everything else of the
 <a href="/docs/guides">guides</a> uses it.</p>
 ${areas.map((area) => chapter(area, texts))}`,

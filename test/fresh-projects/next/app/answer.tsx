@@ -1,7 +1,7 @@
 'use client';
 
-import { type Client, connect } from 'parley-client';
-import { ParleyProvider, useConversation } from 'parley-client/react';
+import { type Client, connect } from '@parley/client';
+import { ParleyProvider, useConversation } from '@parley/client/react';
 import { useEffect, useState } from 'react';
 
 interface AnswerProps {

@@ -1,4 +1,4 @@
-import { connect } from 'parley-client';
+import { connect } from '@parley/client';
 import { Answer } from './answer';
 
 interface PageProps {
