@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { SOCKET_LIMITS } from '@parley/protocol/socket/socket-limits.ts';
@@ -249,6 +249,22 @@ for (const [env, expected] of ACCEPTED) {
 
 const MULTILINE = new Set(['PARLEY_AUDIT_KEY', 'PARLEY_MODELS']);
 
+const SECRETS = [
+  'ANTHROPIC_API_KEY',
+  'DATABASE_URL',
+  'OPENAI_API_KEY',
+  'PARLEY_AUDIT_KEY',
+  'PARLEY_DATABASE_DIRECT_URL',
+  'PARLEY_IMAP_URL',
+  'PARLEY_MAIL_SECRET',
+  'PARLEY_MODELS',
+  'PARLEY_S3_ACCESS_KEY_ID',
+  'PARLEY_S3_SECRET_ACCESS_KEY',
+  'PARLEY_SMTP_URL',
+  'PARLEY_TOKEN_SECRET',
+  'REDIS_URL',
+];
+
 const OTHERS: Environment = {
   OPENAI_API_KEY: 'key',
   DATABASE_URL: 'postgres://u:p%40@db/x',
@@ -275,6 +291,36 @@ const OTHERS: Environment = {
   PARLEY_UNSAFE_POSTGRES: 'accept',
   PARLEY_WEBHOOK_DAYS: '5',
 };
+
+t.test('every secret can come from a file, as it would from the environment', async (t) => {
+  const directory = t.testdir();
+  const tried = new Set<string>();
+  for (const env of [...ACCEPTED.map(([env]) => env), OTHERS]) {
+    const expected = readConfig(env);
+    for (const name of SECRETS.filter((name) => env[name])) {
+      tried.add(name);
+      const path = join(directory, name);
+      const { [name]: value, ...others } = env;
+      const fromFile = { ...others, [`${name}_FILE`]: path };
+      for (const end of ['', '\n', '\r\n']) {
+        writeFileSync(path, value + end);
+        t.strictSame(readConfig(fromFile), expected, `${name}${JSON.stringify(end)}`);
+      }
+      t.match(problemsOf({ ...fromFile, [name]: value }), [`${name} and ${name}_FILE are both set`]);
+      rmSync(path);
+      t.match(problemsOf(fromFile), [new RegExp(`^${name}_FILE cannot be read: ENOENT`)]);
+    }
+  }
+  t.strictSame(
+    SECRETS.filter((name) => !tried.has(name)),
+    [],
+    'every secret is tried',
+  );
+  writeFileSync(join(directory, 'two'), `${'n'.repeat(32)}\n\n`);
+  t.match(problemsOf({ PARLEY_TOKEN_SECRET_FILE: join(directory, 'two') }), [/line break/]);
+  t.match(problemsOf({ PARLEY_LOG_LEVEL_FILE: '/x' }), [/^PARLEY_LOG_LEVEL_FILE is not a variable/]);
+  t.match(problemsOf({ DATABSE_URL_FILE: '/x' }), [/did you mean DATABASE_URL_FILE/]);
+});
 
 t.test('a line break at the end of a value is left out, and another one is refused', async (t) => {
   const sources = ['src/app/config.ts', ...globSync('src/features/*/settings.ts', { cwd: ROOT })];

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { nearestName } from '@parley/protocol/validation/nearest-name.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -39,11 +40,14 @@ export class Reader {
 
   /**
    * Returns `otherwise` for a variable that is unset or empty. Line breaks at the end are left out:
-   * a value that is read from a file ends with one.
+   * a value that is read from a file ends with one. A secret may be in the file that `<name>_FILE`
+   * names, where the environment would show it to other programs.
    */
   read<T, Default extends T | null>(name: string, kind: Kind<T>, otherwise: Default): T | Default {
     this.#known.add(name);
-    const text = this.#env[name]?.replace(/[\r\n]+$/, '');
+    const file = kind.secret ? this.#env[`${name}_FILE`] : undefined;
+    if (kind.secret) this.#known.add(`${name}_FILE`);
+    const text = file ? this.#readFile(name, file) : this.#env[name]?.replace(/[\r\n]+$/, '');
     if (text === undefined || text === '') return otherwise;
     const isReadable = kind.multiline || !CONTROL.test(text);
     const value = isReadable ? kind.parse(text) : undefined;
@@ -53,6 +57,20 @@ export class Reader {
     const given = kind.secret || !isReadable ? '' : `, not ${JSON.stringify(text)}`;
     this.problem(`${name} must be ${kind.accepts}${given}${reason === undefined ? '' : `: ${reason}`}`);
     return otherwise;
+  }
+
+  /** Returns undefined, after noting why, if the file may not be used. */
+  #readFile(name: string, path: string): string | undefined {
+    if (this.#env[name]) {
+      this.problem(`${name} and ${name}_FILE are both set: set one of them`);
+      return undefined;
+    }
+    try {
+      return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+    } catch (error) {
+      this.problem(`${name}_FILE cannot be read: ${(error as Error).message}`);
+      return undefined;
+    }
   }
 
   problem(line: string): void {
@@ -77,7 +95,7 @@ export class Reader {
 
   /** Returns the known name that `name` misspells. A name that is set itself was not meant. */
   #nameMeantBy(name: string): string | undefined {
-    const free = [...this.#known].filter((known) => !this.#env[known]);
+    const free = [...this.#known].filter((known) => !this.#env[known] && !this.#env[`${known}_FILE`]);
     const withoutPrefix = name.replace(/^PARLEY_/, '');
     return free.find((known) => known === withoutPrefix) ?? nearestName(name, free);
   }
