@@ -145,8 +145,16 @@ class Archive {
     const caller = (id: string, admin: boolean): Principal => ({
       accountId: ids.account,
       subscribed: true,
-      actor: presentActor({ id, type: 'user', name: 'Bench', handle: null, avatar_url: null }),
+      actor: presentActor({
+        id,
+        type: 'user',
+        name: 'Bench',
+        handle: null,
+        avatar_url: null,
+        external_id: null,
+      }),
       customer: false,
+      seesOwnIds: true,
       operator: false,
       admin,
       roleId: null,

@@ -1,4 +1,5 @@
 import {
+  type Aged,
   chosen,
   type Field,
   isNulled,
@@ -7,6 +8,7 @@ import {
   shapeOf,
 } from '@parley/protocol/forms/forms.ts';
 import { isExactNumber } from '@parley/protocol/json/exact-json.ts';
+import { ACTORS_OWN_ID_SINCE } from '@parley/protocol/schema/external-ids.ts';
 import { ageOf } from '@parley/protocol/schema/since.ts';
 import { VERSIONS, type Version } from '@parley/protocol/versions.ts';
 import type { TSchema } from 'typebox';
@@ -25,30 +27,35 @@ import { JsonBytes } from '../platform/json-bytes.ts';
  *
  *     {"object":"actor"\t  ,"avatar_url":"https://…" \t}
  *
+ * The own id of an actor is a part of its own too, so that it can be replaced by null for readers
+ * that do not see it (`withoutOwnIds`).
+ *
+ *     {"object":"actor"\t    ,"external_id":"4711"\t}
+ *
  * It is still JSON: sockets of the newest version get it unchanged, once parts that a node of a
  * later release has marked as newer still are cut (`mayHaveUnknown`).
  */
 export function markedJson(schema: TSchema, value: unknown): Buffer {
   const into = JsonBytes.begin();
-  write(into, shapeOf(schema), value);
+  write(into, shapeOf(schema), value, true);
   return into.end();
 }
 
 /**
  * Returns `before`, the same JSON and `after` in one buffer, marked as a whole if all of it is
- * newer than every older version.
+ * newer than every older version; with null in place of the own ids of actors unless `hasOwnIds`.
  */
 export function markedWithin(
   [before, after]: readonly [string, string],
   schema: TSchema,
   value: unknown,
-  since: Version = VERSIONS[0],
+  { since = VERSIONS[0], hasOwnIds }: { readonly since?: Version; readonly hasOwnIds: boolean },
 ): Buffer {
   const age = ageOf(since);
   const into = JsonBytes.begin();
   if (age > 0) into.add(opening(age));
   into.add(before);
-  write(into, shapeOf(schema), value);
+  write(into, shapeOf(schema), value, hasOwnIds);
   into.add(after);
   if (age > 0) into.add(MARK);
   return into.end();
@@ -62,6 +69,22 @@ export function cutMarked(version: Version, bytes: Buffer): Buffer | undefined {
 /** Returns the JSON of `version` without marks. `bytes` is not marked as a whole. */
 export function unmarkedForm(version: Version, bytes: Buffer): string {
   return (cutMarked(version, bytes) ?? bytes).toString().replaceAll(ANY_MARK, '');
+}
+
+/**
+ * Returns `bytes` with null in place of the own ids of actors: unchanged if there are none. Does
+ * not parse, as `cutMarked` does not.
+ */
+export function withoutOwnIds(bytes: Buffer): Buffer {
+  const parts: Buffer[] = [];
+  let from = 0;
+  for (let at = bytes.indexOf(OWN_ID); at !== -1; at = bytes.indexOf(OWN_ID, from)) {
+    const value = at + OWN_ID.length;
+    parts.push(bytes.subarray(from, value), NULL);
+    // A tab never stands inside a value.
+    from = bytes.indexOf(TAB, value);
+  }
+  return from === 0 ? bytes : Buffer.concat([...parts, bytes.subarray(from)]);
 }
 
 /**
@@ -172,6 +195,10 @@ const ANY_MARK = / ?\t */g;
 const SPACE = 0x20;
 const COLON = 0x3a;
 
+/** The beginning of every own id of an actor. No other field of its version has this name. */
+const OWN_ID = Buffer.from(`${opening(ageOf(ACTORS_OWN_ID_SINCE))},"external_id":`);
+const NULL = Buffer.from('null');
+
 /** The beginning of every mark that opens a part of a later version. */
 const UNKNOWN = Buffer.from(opening(VERSIONS.length));
 
@@ -196,39 +223,48 @@ function endOf(bytes: Buffer, from: number): number {
   throw new RangeError('A mark is not closed.');
 }
 
-function write(into: JsonBytes, shape: Shape | undefined, value: unknown): void {
+/** Writes JSON. The own ids of actors are null unless `hasOwnIds`. */
+function write(into: JsonBytes, shape: Shape | undefined, value: unknown, hasOwnIds: boolean): void {
   if (shape === undefined || !isObject(value)) into.add(JSON.stringify(value));
-  else if (shape.kind === 'choice') write(into, chosen(shape.byObject, value), value);
-  else if (shape.kind === 'object') writeObject(into, shape, value as Readonly<Record<string, unknown>>);
-  else if (Array.isArray(value)) writeList(into, shapeOf(shape.item), value);
+  else if (shape.kind === 'choice') write(into, chosen(shape.byObject, value), value, hasOwnIds);
+  else if (shape.kind === 'object')
+    writeObject(into, shape, value as Readonly<Record<string, unknown>>, hasOwnIds);
+  else if (Array.isArray(value)) writeList(into, shapeOf(shape.item), value, hasOwnIds);
   else into.add(JSON.stringify(value));
 }
 
-function writeList(into: JsonBytes, item: Shape | undefined, list: readonly unknown[]): void {
+function writeList(
+  into: JsonBytes,
+  item: Shape | undefined,
+  list: readonly unknown[],
+  hasOwnIds: boolean,
+): void {
   into.add('[');
   for (const [index, one] of list.entries()) {
     if (index > 0) into.add(',');
-    write(into, item, one);
+    write(into, item, one, hasOwnIds);
   }
   into.add(']');
 }
 
 /**
- * Writes plain fields of every version, then parts with newer fields inside, newer fields, and
- * fields that older versions have as null.
+ * Writes plain fields of every version, then parts with newer fields inside, newer fields, own ids
+ * of actors, and fields that older versions have as null.
  */
 function writeObject(
   into: JsonBytes,
-  { newer, parts, nulled }: Shape & { kind: 'object' },
+  { newer, parts, ownIds, nulled }: Shape & { kind: 'object' },
   value: Readonly<Record<string, unknown>>,
+  hasOwnIds: boolean,
 ): void {
   const nulls = nulled.filter((one) => isNulled(one, value));
-  if (nulls.length + newer.length + parts.length === 0) {
+  if (nulls.length + newer.length + ownIds.length + parts.length === 0) {
     into.add(JSON.stringify(value));
     return;
   }
   const common = { ...value };
   for (const { name } of nulls) common[name] = undefined;
+  for (const { name } of ownIds) common[name] = undefined;
   for (const { name } of parts) if (isObject(common[name])) common[name] = undefined;
   for (const { fields } of newer) for (const { name } of fields) common[name] = undefined;
   // The other fields follow inside the braces. A comma precedes each, so a field must stand there:
@@ -236,19 +272,23 @@ function writeObject(
   into.add(JSON.stringify(common));
   into.takeBack(1);
   for (const part of parts) {
-    if (!part.isNewer && isObject(value[part.name])) writeField(into, part, value[part.name]);
+    if (!part.isNewer && isObject(value[part.name])) writeField(into, part, value[part.name], hasOwnIds);
   }
-  for (const one of newer) writeNewer(into, one, value);
-  for (const { age, name, key } of nulls) {
-    into.add(opening(age));
-    into.add(key + JSON.stringify(value[name]));
-    into.add(NULLED_MARK);
+  for (const one of newer) writeNewer(into, one, value, hasOwnIds);
+  for (const one of ownIds) {
+    if (value[one.name] !== undefined) writePart(into, one, hasOwnIds ? value[one.name] : null, MARK);
   }
+  for (const one of nulls) writePart(into, one, value[one.name], NULLED_MARK);
   into.add('}');
 }
 
 /** Writes the fields of one version: plain ones, then parts. Writes no mark if none has a value. */
-function writeNewer(into: JsonBytes, { age, fields }: Newer, value: Readonly<Record<string, unknown>>): void {
+function writeNewer(
+  into: JsonBytes,
+  { age, fields }: Newer,
+  value: Readonly<Record<string, unknown>>,
+  hasOwnIds: boolean,
+): void {
   let isOpen = false;
   for (const areParts of [false, true]) {
     for (const field of fields) {
@@ -256,15 +296,22 @@ function writeNewer(into: JsonBytes, { age, fields }: Newer, value: Readonly<Rec
       if (one === undefined || (field.schema !== undefined && isObject(one)) !== areParts) continue;
       if (!isOpen) into.add(opening(age));
       isOpen = true;
-      writeField(into, field, one);
+      writeField(into, field, one, hasOwnIds);
     }
   }
   if (isOpen) into.add(MARK);
 }
 
-function writeField(into: JsonBytes, { key, schema }: Field, value: unknown): void {
+/** Writes a field as a part of its own. */
+function writePart(into: JsonBytes, { age, key }: Aged, value: unknown, closing: string): void {
+  into.add(opening(age));
+  into.add(key + JSON.stringify(value));
+  into.add(closing);
+}
+
+function writeField(into: JsonBytes, { key, schema }: Field, value: unknown, hasOwnIds: boolean): void {
   into.add(key);
-  write(into, schema && shapeOf(schema), value);
+  write(into, schema && shapeOf(schema), value, hasOwnIds);
 }
 
 function isObject(value: unknown): value is object {

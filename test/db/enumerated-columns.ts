@@ -25,6 +25,7 @@ type Enumerations = {
 
 const ENUMERATIONS: Enumerations = {
   accounts: {
+    own_ids: { keys: true, team: true },
     picture_metadata: { keep: true, remove: true },
     plan: { free: true, pro: true },
     subscription: { active: true, inactive: true },

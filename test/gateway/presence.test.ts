@@ -19,10 +19,10 @@ t.test('an actor is there on every node, until a while after its last socket', a
   const [watcher, phone, laptop] = [new Socket(), new Socket(), new Socket()];
   one.presence.entered(ID, watcher);
   two.presence.entered(ID, phone);
-  two.presence.declare(phone, 'act_ada', 'away', [ID]);
+  two.presence.declare(phone, ADA, 'away', [ID]);
   await until(() => one.told.length === 1, { what: 'away' });
   two.presence.entered(ID, laptop);
-  two.presence.declare(laptop, 'act_ada', 'online', [ID]);
+  two.presence.declare(laptop, ADA, 'online', [ID]);
   await until(() => one.told.length === 2, { what: 'online' });
   two.presence.left(ID, laptop);
   await until(() => one.told.length === 3, { what: 'what the phone says' });
@@ -38,11 +38,11 @@ t.test('a user who reconnects elsewhere was never offline, and has the new state
   const engine = new MemoryEngine<Frame>();
   const [one, two] = [await openNode(t, engine, 'one'), await openNode(t, engine, 'two')];
   const [before, after] = [new Socket(), new Socket()];
-  one.presence.declare(before, 'act_ada', 'online', [ID]);
+  one.presence.declare(before, ADA, 'online', [ID]);
   await until(() => two.told.length === 1, { what: 'online' });
   one.presence.left(ID, before);
   two.presence.entered(ID, after);
-  two.presence.declare(after, 'act_ada', 'away', [ID]);
+  two.presence.declare(after, ADA, 'away', [ID]);
   await until(() => one.told.at(-1) === 'act_ada away', { what: 'away' });
   const quietUntilMs = performance.now() + 1.3 * HOLD_MS;
   await until(() => performance.now() > quietUntilMs, { what: 'the time to pass' });
@@ -53,7 +53,7 @@ t.test('a user who reconnects elsewhere was never offline, and has the new state
 t.test('a new reader receives the presence of others, also of other nodes', async (t) => {
   const engine = new MemoryEngine<Frame>();
   const one = await openNode(t, engine, 'one');
-  one.presence.declare(new Socket(), 'act_ada', 'online', [ID]);
+  one.presence.declare(new Socket(), ADA, 'online', [ID]);
   await until(() => one.told.length === 1, { what: 'online' });
   const local = new Socket();
   one.presence.entered(ID, local);
@@ -70,7 +70,7 @@ t.test('a new reader receives the presence of others, also of other nodes', asyn
 t.test('users of a killed node are offline once its last announcement is too old', async (t) => {
   const engine = new MemoryEngine<Frame>();
   const [one, two] = [await openNode(t, engine, 'one'), await openNode(t, engine, 'two')];
-  two.presence.declare(new Socket(), 'act_ada', 'online', [ID]);
+  two.presence.declare(new Socket(), ADA, 'online', [ID]);
   await until(() => one.told.length === 1, { what: 'online' });
   await two.presence.close();
   await until(() => one.told.length === 2, { what: 'offline' });
@@ -95,7 +95,7 @@ t.test('a report that cannot be read is ignored', async (t) => {
   const engine = new MemoryEngine<Frame>();
   const one = await openNode(t, engine, 'one');
   await engine.publish(ID, { kind: 'presence', stream: ID, nodeId: 'two', report: undefined });
-  one.presence.declare(new Socket(), 'act_ada', 'online', [ID]);
+  one.presence.declare(new Socket(), ADA, 'online', [ID]);
   await until(() => one.told.length === 1, { what: 'online' });
 });
 
@@ -145,9 +145,12 @@ function shown(bytes: Buffer): string {
   return `${data.actor_id} ${data.status}`;
 }
 
+const ADA = { id: 'act_ada', external_id: 'ada' };
+
 class Socket implements Reader {
   readonly audience: Reader['audience'];
   readonly version = NEWEST_VERSION;
+  readonly hidesOwnIds = false;
   readonly closed = false;
   readonly bufferedBytes = 0;
   readonly heldBytes = 0;

@@ -96,6 +96,7 @@ export function principal(changes: Partial<Principal> = {}): Principal {
     },
     customer: false,
     admin: false,
+    seesOwnIds: false,
     operator: false,
     roleId: 'rol_1',
     permissions: new Set(['messaging:create', 'messaging:read']),

@@ -36,6 +36,7 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   users: 'actor',
   customers: 'actor',
   actors: 'actor',
+  people: 'actor',
   exports: 'export',
   erasures: 'erasure',
   imports: 'import',

@@ -185,7 +185,7 @@ t.test('a notification that is completed is the same bytes as one that is made a
       { id: 'ent_1', object: 'entity', handle: randomText(random) },
     ]);
     const json = NOTIFICATIONS.encode(row, { version, customer: false });
-    const completed = withFields(json, version, Notification, [
+    const completed = withFields(json, version, READER, Notification, [
       ['sender', sender],
       ['resource', resource],
     ]);
@@ -204,6 +204,7 @@ t.test('a message that is completed is the same bytes as one that is made as a w
     const version = random.pick(VERSIONS);
     const viewer = {
       customer: random.pick([true, false]),
+      seesOwnIds: random.pick([true, false]),
       actor: { id: random.pick(['act_1', 'act_2', 'act_3']) },
     };
     const expansions = {
@@ -218,7 +219,9 @@ t.test('a message that is completed is the same bytes as one that is made as a w
     const own = row.author_id === viewer.actor.id ? row.client_message_id : null;
     const json = MESSAGES.encode(row, { version, customer: viewer.customer });
     const completed = completeMessage(json, version, viewer, { ...expansions, client_message_id: own });
-    const expected = JSON.stringify(formAt(version, ChatMessage, presentMessage(row, viewer, expansions)));
+    const expected = JSON.stringify(
+      formAt(version, ChatMessage, presentMessage(row, viewer, expansions), viewer),
+    );
     if (completed !== expected) return t.equal(completed, expected);
   }
 });
@@ -283,6 +286,8 @@ function shown(rows: readonly { readonly json: string }[]): string[] {
     return `${id} ${v}`;
   });
 }
+
+const READER = { seesOwnIds: true, actor: { id: '' } };
 
 function randomNotification(random: Random): FeedRow {
   const time = () => `2026-11-22T01:02:03.${String(random.below(1_000_000)).padStart(6, '0')}Z`;

@@ -1,5 +1,6 @@
 /** Keeps messages that are not sent yet in IndexedDB, for all tabs of a browser. */
 
+import type { Actor } from '@parley/protocol/resources/actor.ts';
 import { Leases } from './leases.ts';
 import { answerOf, deleteAll, Objects } from './objects.ts';
 import type { OutboxNews, OutboxPeers, OutboxRecord } from './outbox-record.ts';
@@ -10,21 +11,29 @@ export type { OutgoingMessage } from '../outbox/outbox.ts';
 export type { OutboxFailure, OutboxNews, OutboxPeers, OutboxRecord } from './outbox-record.ts';
 export { OutboxStore } from './outbox-store.ts';
 
-/** The owner of a store's messages. */
+/** The owner of a store's messages, which the page must know without a connection. */
 export interface StoreOptions {
   /** The account that is passed to `connect`. */
   readonly account: string;
-  /** The id of the signed-in actor, which the page must know without a connection. */
-  readonly actor: string;
+  /** The id of the signed-in actor, or `ext:` and its own id. Without it `name` is required. */
+  readonly actor?: string;
+  /**
+   * Any name that the page has for the signed-in person, in place of `actor`. The store belongs to
+   * the actor of the first client that connects with it, until it is cleared.
+   */
+  readonly name?: string;
 }
 
 /**
  * Returns a store in the IndexedDB of this origin for `connect`. All tabs with the same account and
- * actor share it; each client may have an object of its own. Call its `clear()` at the sign-out.
- * Without IndexedDB, the client emits `error` with the reason `store` and works without a store.
+ * actor, or name, share it; each client may have an object of its own. Call its `clear()` at the
+ * sign-out. Throws a TypeError without exactly one of `actor` and `name`. Without IndexedDB, the
+ * client emits `error` with the reason `store` and works without a store.
  */
-export function openStore({ account, actor }: StoreOptions): OutboxStore {
-  return new IndexedDbStore(account, actor);
+export function openStore({ account, actor, name }: StoreOptions): OutboxStore {
+  if (actor !== undefined && name === undefined) return new IndexedDbStore(account, actor);
+  if (actor === undefined && name !== undefined) return new NamedStore(account, name);
+  throw new TypeError('A store is for an actor or has a name: pass one of the two.');
 }
 
 interface Row {
@@ -36,7 +45,7 @@ interface Row {
 class IndexedDbStore extends OutboxStore {
   override readonly account: string;
   override readonly actor: string;
-  readonly #objects = new Objects('parley-outbox', (database) => {
+  protected readonly objects = new Objects('parley-outbox', (database) => {
     const records = database.createObjectStore(RECORDS, { autoIncrement: true });
     records.createIndex('owner', 'owner');
     records.createIndex('key', ['owner', 'key'], { unique: true });
@@ -50,28 +59,28 @@ class IndexedDbStore extends OutboxStore {
   }
 
   override async all(): Promise<OutboxRecord[]> {
-    const rows = await this.#objects.run('readonly', RECORDS, (records) =>
-      answerOf(records.index('owner').getAll(this.#owner)),
+    const rows = await this.objects.run('readonly', RECORDS, (records) =>
+      answerOf(records.index('owner').getAll(this.owner)),
     );
     return (rows as Row[]).map(({ key, record }) => ({ ...record, key }));
   }
 
   override add(record: OutboxRecord): Promise<void> {
-    return this.#objects.run('readwrite', RECORDS, async (records) => {
+    return this.objects.run('readwrite', RECORDS, async (records) => {
       await deleteAll(records, 'key', this.#keyOf(record.key));
       await answerOf(records.put(this.#row(record)));
     });
   }
 
   override update(record: OutboxRecord): Promise<void> {
-    return this.#objects.run('readwrite', RECORDS, async (records) => {
+    return this.objects.run('readwrite', RECORDS, async (records) => {
       const place = await answerOf(records.index('key').getKey(this.#keyOf(record.key)));
       if (place !== undefined) await answerOf(records.put(this.#row(record), place));
     });
   }
 
   override remove(key: string): Promise<void> {
-    return this.#objects.run('readwrite', RECORDS, (records) => deleteAll(records, 'key', this.#keyOf(key)));
+    return this.objects.run('readwrite', RECORDS, (records) => deleteAll(records, 'key', this.#keyOf(key)));
   }
 
   override async clear(): Promise<void> {
@@ -79,7 +88,7 @@ class IndexedDbStore extends OutboxStore {
     const channel = this.#channel();
     channel?.postMessage(news);
     channel?.close();
-    await this.#objects.run('readwrite', RECORDS, (records) => deleteAll(records, 'owner', this.#owner));
+    await this.objects.run('readwrite', RECORDS, (records) => deleteAll(records, 'owner', this.owner));
   }
 
   override join(hear: (news: OutboxNews) => void): OutboxPeers {
@@ -88,31 +97,57 @@ class IndexedDbStore extends OutboxStore {
     return {
       tell: (news) => channel?.postMessage(news),
       alone: (conversationId, work, signal) => {
-        const locks = PLATFORM.navigator?.locks ?? new Leases(this.#objects, LEASES);
+        const locks = PLATFORM.navigator?.locks ?? new Leases(this.objects, LEASES);
         return locks.request(`${this.#name} ${conversationId}`, { signal }, work);
       },
       leave: () => channel?.close(),
     };
   }
 
-  get #owner(): readonly string[] {
+  protected get owner(): readonly string[] {
     return [this.account, this.actor];
   }
 
   get #name(): string {
-    return ['parley-outbox', ...this.#owner].join(' ');
+    return ['parley-outbox', ...this.owner].join(' ');
   }
 
   #keyOf(key: string): readonly (string | readonly string[])[] {
-    return [this.#owner, key];
+    return [this.owner, key];
   }
 
   #row(record: OutboxRecord): Row {
-    return { owner: this.#owner, key: record.key, record };
+    return { owner: this.owner, key: record.key, record };
   }
 
   #channel() {
     return PLATFORM.BroadcastChannel === undefined ? undefined : new PLATFORM.BroadcastChannel(this.#name);
+  }
+}
+
+/** A store by a name of the page's own. A row beside the messages has the id of its actor. */
+class NamedStore extends IndexedDbStore {
+  /** Claims the store for the actor if it has none. */
+  override isOf({ id }: Actor): Promise<boolean> {
+    return this.objects.run('readwrite', RECORDS, async (records) => {
+      const claim = { owner: this.#claimed, key: '', record: id };
+      const [known] = (await answerOf(records.index('owner').getAll(this.#claimed))) as (typeof claim)[];
+      if (known === undefined) await answerOf(records.put(claim));
+      return known === undefined || known.record === id;
+    });
+  }
+
+  override async clear(): Promise<void> {
+    await super.clear();
+    await this.objects.run('readwrite', RECORDS, (records) => deleteAll(records, 'owner', this.#claimed));
+  }
+
+  protected override get owner(): readonly string[] {
+    return [this.account, 'name', this.actor];
+  }
+
+  get #claimed(): readonly string[] {
+    return [...this.owner, 'actor'];
   }
 }
 

@@ -87,8 +87,22 @@ export class KeptOutbox extends Outbox {
     if (isKept) void this.#removed(key).then(() => this.#peers?.tell({ what: 'discarded', record }));
   }
 
-  override attached({ id }: Actor): void {
-    if (this.#store !== undefined && this.#store.actor !== id) {
+  override attached(actor: Actor): void {
+    const isOwner = this.#store?.isOf(actor) ?? true;
+    if (!(isOwner instanceof Promise)) this.#identify(actor, isOwner);
+    else {
+      isOwner.then(
+        (isTrue) => this.#identify(actor, isTrue),
+        (error: unknown) => {
+          this.#storeFailed(error);
+          this.#identify(actor, false);
+        },
+      );
+    }
+  }
+
+  #identify({ id }: Actor, isOwner: boolean): void {
+    if (this.#store !== undefined && !isOwner) {
       this.#withdraw(`The store is for ${this.#store.actor}, and the caller is ${id}.`);
     }
     const isNews = !this.#isIdentified;

@@ -1,4 +1,5 @@
 import type { ErrorObject } from '@parley/protocol/errors/error-envelope.ts';
+import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import { ParleyError, type ParleyErrorCode } from '../errors/parley-error.ts';
 import type { OutgoingMessage } from '../outbox/outbox.ts';
@@ -50,6 +51,7 @@ export interface OutboxPeers {
 /** The part of a store that has the records. OutboxStore describes its methods. */
 export interface OutboxRecords {
   readonly actor: string;
+  isOf(actor: Actor): boolean | Promise<boolean>;
   all(): Promise<readonly OutboxRecord[]>;
   add(record: OutboxRecord): Promise<void>;
   update(record: OutboxRecord): Promise<void>;

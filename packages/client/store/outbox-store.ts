@@ -1,3 +1,4 @@
+import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { Outbox, OutboxHost } from '../outbox/outbox.ts';
 import { KeptOutbox } from './kept-outbox.ts';
 import type { OutboxNews, OutboxPeers, OutboxRecord, OutboxRecords } from './outbox-record.ts';
@@ -11,7 +12,10 @@ import type { OutboxNews, OutboxPeers, OutboxRecord, OutboxRecords } from './out
 export abstract class OutboxStore implements OutboxRecords {
   /** The id of the account; `connect` refuses the store of another one. */
   abstract readonly account: string;
-  /** The id of the actor. Clients of other actors neither show nor send its messages. */
+  /**
+   * The id of the actor, or `ext:` and its own id. Clients of other actors neither show nor send
+   * its messages.
+   */
   abstract readonly actor: string;
   /** Returns the records in the order of `add`. */
   abstract all(): Promise<readonly OutboxRecord[]>;
@@ -28,6 +32,14 @@ export abstract class OutboxStore implements OutboxRecords {
    * but not its own. Absent if only one client at a time has the store.
    */
   join?(hear: (news: OutboxNews) => void): OutboxPeers;
+
+  /**
+   * Returns whether the messages are those of the signed-in actor. A store that knows its actor by
+   * another name overrides it; where it rejects, the client goes on without the store.
+   */
+  isOf({ id, external_id }: Actor): boolean | Promise<boolean> {
+    return this.actor === id || (typeof external_id === 'string' && this.actor === `ext:${external_id}`);
+  }
 
   /** Called by the client. */
   outbox(host: OutboxHost): Outbox {

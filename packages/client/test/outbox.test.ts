@@ -1,5 +1,6 @@
 /** What is written while the server is away is sent later: also by another client, and once. */
 
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { borrowTestApp } from '../../../test/support/app.ts';
 import type { Teardown } from '../../../test/support/teardown.ts';
@@ -271,6 +272,25 @@ t.test('a client that is closed in its turn leaves what it has to the next', asy
   place.back();
   await sent;
   t.strictSame(await place.bodies(id), ['first', 'second']);
+});
+
+t.test('a store may be for an own id of the actor', async (t) => {
+  for (const [external_id, actor, isTaken] of [
+    [null, 'ext:null', false],
+    ['ada / ⚓', 'ext:grace', false],
+    ['ada / ⚓', 'ext:ada / ⚓', true],
+  ] as const) {
+    const headers = { 'Service-Version': NEWEST_VERSION };
+    await app.call('PATCH', `/v1/users/${users.ada.id}`, { body: { external_id }, headers });
+    const place = await Place.open(t, actor);
+    const id = await conversations.group('by own ids');
+    await place.store.add(recordOf(id, 'kept', { body: 'kept', client_message_id: 'kept' }));
+    const view = place.client(t).conversation(id);
+    await view.opened;
+    await view.send('more');
+    t.strictSame(await place.bodies(id), isTaken ? ['kept', 'more'] : ['more'], actor);
+    t.equal(place.errors.filter(({ reason }) => reason === 'store').length, isTaken ? 0 : 1);
+  }
 });
 
 t.test('the store of another actor is neither shown nor sent nor changed', async (t) => {

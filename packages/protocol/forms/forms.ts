@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { ACTORS_OWN_ID } from '../schema/external-ids.ts';
 import { ageOf, type NullBeforeRule, nullBeforeOf, sinceOf } from '../schema/since.ts';
 import { VERSIONS, type Version } from '../versions.ts';
 import { isMention, mentioned } from './mentions.ts';
@@ -7,8 +8,10 @@ import { isMention, mentioned } from './mentions.ts';
 export type Shape =
   | {
       readonly kind: 'object';
-      /** Oldest versions first. */
+      /** Oldest versions first; without `ownIds`. */
       readonly newer: readonly Newer[];
+      /** Own ids of actors, which not every reader sees. */
+      readonly ownIds: readonly Aged[];
       /** Fields whose values have newer fields inside. */
       readonly parts: readonly Part[];
       /** Fields with values that older versions see as null. */
@@ -33,10 +36,14 @@ export interface Field {
   readonly schema?: TSchema;
 }
 
-/** A field of which some values came with a version. */
-export interface Nulled extends Field {
+/** A field that came with a version. */
+export interface Aged extends Field {
   /** Position in VERSIONS. */
   readonly age: number;
+}
+
+/** A field of which some values came with a version. */
+export interface Nulled extends Aged {
   readonly rule: NullBeforeRule;
 }
 
@@ -46,16 +53,27 @@ interface Part extends Field {
   readonly isNewer: boolean;
 }
 
+/** A reader, as far as a form depends on it. A Principal is one. */
+export interface FormReader {
+  /** Whether it sees the own ids of all actors; if not, it sees its own alone. */
+  readonly seesOwnIds: boolean;
+  readonly actor: { readonly id: string };
+}
+
+/** Stands for readers that see everything. */
+const SEES_ALL: FormReader = { seesOwnIds: true, actor: { id: '' } };
+
 /**
- * Returns the value in the form of this version: without newer parts, at any depth. The value
- * itself is not changed, and parts that are the same in both versions are shared. Dropped fields
- * are set to undefined, which JSON leaves out; that is cheaper than copies with fewer keys.
+ * Returns the value in the form of this version: without newer parts, at any depth, and with null
+ * in place of own ids that the reader does not see. The value itself is not changed, and parts that
+ * are the same in both versions are shared. Dropped fields are set to undefined, which JSON leaves
+ * out; that is cheaper than copies with fewer keys.
  */
-export function formAt<T>(version: Version, schema: TSchema, value: T): T {
+export function formAt<T>(version: Version, schema: TSchema, value: T, reader: FormReader = SEES_ALL): T {
   const age = ageOf(version);
   const newest = NEWEST_AGES.get(schema) ?? newestAge(schema);
   NEWEST_AGES.set(schema, newest);
-  return newest <= age ? value : (cut(age, schema, value) as T);
+  return newest <= age && reader.seesOwnIds ? value : (cut({ age, reader }, schema, value) as T);
 }
 
 /** By schema of an answer. */
@@ -86,30 +104,44 @@ export function chosen(byObject: ReadonlyMap<unknown, TSchema>, value: object): 
 
 const SHAPES = new WeakMap<TSchema, Shape | undefined>();
 
-function cut(age: number, schema: TSchema, value: unknown): unknown {
-  const shape = shapeOf(schema);
-  return shape === undefined ? value : cutAs(age, shape, value);
+interface Cut {
+  readonly age: number;
+  readonly reader: FormReader;
 }
 
-function cutAs(age: number, shape: Shape, value: unknown): unknown {
+function cut(to: Cut, schema: TSchema, value: unknown): unknown {
+  const shape = shapeOf(schema);
+  return shape === undefined ? value : cutAs(to, shape, value);
+}
+
+function cutAs(to: Cut, shape: Shape, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (shape.kind === 'choice') {
     const own = chosen(shape.byObject, value);
-    return own === undefined ? value : cutAs(age, own, value);
+    return own === undefined ? value : cutAs(to, own, value);
   }
   if (shape.kind === 'list') {
-    return Array.isArray(value) ? value.map((item) => cut(age, shape.item, item)) : value;
+    return Array.isArray(value) ? value.map((item) => cut(to, shape.item, item)) : value;
   }
+  const { age, reader } = to;
   const copy: Record<string, unknown> = { ...value };
   for (const newer of shape.newer) {
     if (newer.age > age) for (const { name } of newer.fields) copy[name] = undefined;
   }
   for (const { name, schema } of shape.parts) {
     const part = copy[name];
-    if (typeof part === 'object' && part !== null) copy[name] = cut(age, schema, part);
+    if (typeof part === 'object' && part !== null) copy[name] = cut(to, schema, part);
+  }
+  for (const one of shape.ownIds) {
+    if (one.age > age) copy[one.name] = undefined;
+    else if (!reader.seesOwnIds && !isOf(reader, copy)) copy[one.name] = null;
   }
   for (const one of shape.nulled) if (one.age > age && isNulled(one, copy)) copy[one.name] = null;
   return copy;
+}
+
+function isOf({ actor }: FormReader, object: Readonly<Record<string, unknown>>): boolean {
+  return actor.id === (object.actor_id ?? object.id);
 }
 
 /** Returns whether older versions see null in place of the field's value in `object`. */
@@ -138,9 +170,12 @@ function makeShape(schema: TSchema): Shape {
   return {
     kind: 'object',
     newer: VERSIONS.flatMap((version, age) => {
-      const own = fields.filter(([, property]) => sinceOf(property) === version);
+      const own = fields.filter(([, property]) => sinceOf(property) === version && !isOwnId(property));
       return own.length === 0 ? [] : { age, fields: own.map(asField) };
     }),
+    ownIds: fields
+      .filter(([, property]) => isOwnId(property))
+      .map((field) => ({ ...asField(field), age: ageOf(sinceOf(field[1])!) })),
     parts: fields
       .filter(([, property]) => hasNewer(property))
       .map(([name, schema]) => ({
@@ -153,6 +188,10 @@ function makeShape(schema: TSchema): Shape {
       return rule === undefined ? [] : [{ ...asField([name, property]), age: ageOf(rule.version), rule }];
     }),
   };
+}
+
+function isOwnId(schema: TSchema): boolean {
+  return ACTORS_OWN_ID in schema;
 }
 
 function asField([name, schema]: readonly [string, TSchema]): Field {

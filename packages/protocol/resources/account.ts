@@ -13,6 +13,10 @@ export type AccountPlan = (typeof SUBSCRIPTIONS)[number];
 const PICTURE_METADATA = ['keep', 'remove'] as const;
 export type PictureMetadata = (typeof PICTURE_METADATA)[number];
 
+/** The readers of the own ids of actors (docs/contract.md#own-ids). */
+const OWN_ID_READERS = ['team', 'keys'] as const;
+export type OwnIdReaders = (typeof OWN_ID_READERS)[number];
+
 /** The tenant that everything else belongs to (docs/contract.md#accounts). */
 export const Account = Type.Object({
   ...Identity('account'),
@@ -20,6 +24,7 @@ export const Account = Type.Object({
   plan: OneOf(PLANS),
   subscription: OneOf(SUBSCRIPTIONS),
   picture_metadata: Since('1.4.harbor-preview.1', OneOf(PICTURE_METADATA)),
+  own_ids: Since('1.4.harbor-preview.1', OneOf(OWN_ID_READERS)),
   ...Times,
 });
 export type Account = Static<typeof Account>;
@@ -30,12 +35,19 @@ describe(Account, {
   subscription: 'Where it is not `active`, other requests answer `payment_required`.',
   picture_metadata:
     'Whether pictures lose what they tell beside what they show, such as the place and the device, before a message has them (`remove`), or are kept as they were uploaded (`keep`).',
+  own_ids:
+    'Whether everybody of the team sees the `external_id` of actors (`team`), or API keys alone (`keys`). Accounts from before the setting have `keys`, new ones `team`.',
 });
 
 /** Body of Update Account: absent fields stay. */
-export const UpdateAccountBody = Body({ picture_metadata: Type.Optional(OneOf(PICTURE_METADATA)) });
+export const UpdateAccountBody = Body({
+  picture_metadata: Type.Optional(OneOf(PICTURE_METADATA)),
+  own_ids: Type.Optional(OneOf(OWN_ID_READERS)),
+});
 describe(UpdateAccountBody, {
   picture_metadata:
     'Whether pictures of new messages lose what they tell beside what they show, such as the place and the device: `remove` or `keep`.',
+  own_ids:
+    'Who sees the `external_id` of actors: everybody of the `team`, or API `keys` alone. Customers see their own.',
 });
 export type UpdateAccountBody = Static<typeof UpdateAccountBody>;

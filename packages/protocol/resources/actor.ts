@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { OWN_ID_TEXTS, OwnId } from '../schema/external-ids.ts';
+import { ActorsOwnId, OWN_ID_TEXTS, OwnId } from '../schema/external-ids.ts';
 import { describe, Identity, Nullable, OneOf, Times } from '../schema/schema.ts';
 import { NullBefore, Since } from '../schema/since.ts';
 
@@ -11,15 +11,19 @@ export const Actor = Type.Object({
   handle: Nullable(Type.String()),
   avatar_url: NullBefore({ version: '1.2.harbor', unless: 'type', is: 'user' }, Nullable(Type.String())),
   role: Type.Null(),
+  external_id: ActorsOwnId,
 });
 export type Actor = Static<typeof Actor>;
 export type ActorType = Actor['type'];
+/** An actor, as far as events name it that are no resources. */
+export type NamedByEvent = Pick<Actor, 'id' | 'external_id'>;
 
 describe(Actor, {
   type: '`user` is a person of the account or a customer, `api_key` a program, `agent` an automated agent, and `group` a shared identity such as the persona Customer Service.',
   name: 'Display name. Null where the actor has none.',
   handle: 'Email address of a `user`, redacted value of an `api_key`. Null for other types.',
   role: 'Reserved, and always null.',
+  external_id: OWN_ID_TEXTS.ofActor,
 });
 
 export const ENTITY_TYPES = ['account', 'actor', 'entity'] as const;
@@ -69,11 +73,12 @@ export interface ActorFields {
   readonly name: string | null;
   readonly handle: string | null;
   readonly avatar_url: string | null;
+  readonly external_id: string | null;
 }
 
 /** Returns the actor. Only users and keys show a handle (docs/contract.md#actors). */
 export function presentActor(fields: ActorFields): Actor {
-  const { id, type, name, handle, avatar_url } = fields;
+  const { id, type, name, handle, avatar_url, external_id } = fields;
   return {
     id,
     object: 'actor',
@@ -82,6 +87,7 @@ export function presentActor(fields: ActorFields): Actor {
     handle: type === 'user' || type === 'api_key' ? handle : null,
     avatar_url,
     role: null,
+    external_id,
   };
 }
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { IdOf } from '../schema/external-ids.ts';
+import { ActorsOwnId, IdOf, OWN_ID_TEXTS } from '../schema/external-ids.ts';
 import { Body, describe, Identity, Line, Name, Nullable, OneOf } from '../schema/schema.ts';
 import { DECLARED_STATUSES, PRESENCE_STATUSES } from './activity.ts';
 
@@ -11,6 +11,7 @@ export const Person = Type.Object({
   handle: Nullable(Type.String()),
   avatar_url: Nullable(Type.String()),
   presence: Nullable(OneOf(PRESENCE_STATUSES)),
+  external_id: ActorsOwnId,
 });
 export type Person = Static<typeof Person>;
 
@@ -22,6 +23,7 @@ describe(Person, {
   avatar_url: 'Address of the profile photo, which works without a credential. Null where there is none.',
   presence:
     '`online` or `away` as the sockets of the user say, `offline` after the last one. Null for an `agent`.',
+  external_id: OWN_ID_TEXTS.ofActor,
 });
 
 /** Most actors whose presence one request reads. */
@@ -36,12 +38,14 @@ export const ActorPresence = Type.Object({
   object: Type.Literal('actor_presence'),
   actor_id: Type.String(),
   status: OneOf(PRESENCE_STATUSES),
+  external_id: ActorsOwnId,
 });
 export type ActorPresence = Static<typeof ActorPresence>;
 
 describe(ActorPresence, {
   actor_id: 'Id of the user, which is the id of its actor.',
   status: `${DECLARED_STATUSES.map((status) => `\`${status}\``).join(' or ')} as the sockets of the user say, \`offline\` after the last one.`,
+  external_id: OWN_ID_TEXTS.ofActor,
 });
 
 /** Most actors that one request looks up. */

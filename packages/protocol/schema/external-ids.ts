@@ -41,6 +41,21 @@ export function externalIdIn(text: string): string | undefined {
 /** The field of a resource. */
 export const OwnId = Since(EXTERNAL_SINCE, Nullable(Type.String()));
 
+/** The version from which actors, and what names an actor, have the own id of the actor. */
+export const ACTORS_OWN_ID_SINCE = '1.4.harbor-preview.1' satisfies Version;
+
+/** The keyword for the own id of an actor, which not every reader sees. */
+export const ACTORS_OWN_ID = 'x-own-id-of-actor';
+
+/**
+ * The field `external_id` of an actor, or of an object that names one by `actor_id`. Its readers
+ * are those of the account setting `own_ids`, and the actor itself (forms/forms.ts).
+ */
+export const ActorsOwnId = Since(
+  ACTORS_OWN_ID_SINCE,
+  Type.Union([Type.String(), Type.Null()], { [ACTORS_OWN_ID]: true }),
+);
+
 /** The field of a body that creates a resource. */
 export const NewOwnId = Since(EXTERNAL_SINCE, ExternalId);
 
@@ -54,6 +69,8 @@ export const OwnIdFilter = NewOwnId;
 export const OWN_ID_TEXTS = {
   field:
     'The id that your own application has for it, unique for its kind in the account. Requests take `ext:<external_id>` wherever they take `id`. Null where there is none.',
+  ofActor:
+    'The id that your own application has for the actor. Requests take `ext:<external_id>` wherever they take the id of an actor. Null where there is none, and to readers that do not see it: see `own_ids` of the account.',
   create:
     'The id that your own application has for it, of 1 to 255 characters without control characters. It is unique for its kind in the account, and compared byte for byte; a taken one answers `resource_exists`.',
   change: 'The new id of your own application; null removes it. A taken one answers `resource_exists`.',
@@ -103,6 +120,7 @@ const PATHS: readonly (readonly [path: string, kinds: readonly NamedKind[]])[] =
   ['/v1/messaging/groups/:id', ['group']],
   ['/v1/ai/agents/:id', ['agent']],
   ['/v1/messaging/actors/:id', NAMED_ACTORS],
+  ['/v1/messaging/people/:id', ['user', 'agent']],
   ['/v1/messaging/conversations/:id', ['conversation']],
 ];
 

@@ -1,5 +1,6 @@
 import { ApiError, deactivatedCaller, unavailable } from '@parley/protocol/errors/errors.ts';
 import { ADMIN_PERMISSIONS, PERMISSIONS } from '@parley/protocol/permissions.ts';
+import type { OwnIdReaders } from '@parley/protocol/resources/account.ts';
 import { type ActorType, presentActor } from '@parley/protocol/resources/actor.ts';
 import type { RoleType } from '@parley/protocol/resources/role.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
@@ -216,6 +217,7 @@ interface Row {
   readonly provider_ended: boolean;
   readonly account_id: string;
   readonly subscribed: boolean;
+  readonly own_ids: OwnIdReaders;
   readonly move_state: MoveState | null;
   readonly move_cell: string | null;
   readonly actor_id: string;
@@ -224,6 +226,7 @@ interface Row {
   readonly name: string | null;
   readonly handle: string | null;
   readonly avatar_url: string | null;
+  readonly external_id: string | null;
   readonly deactivated: boolean;
   /** Milliseconds since 1970. */
   readonly tokens_ended_ms: number | null;
@@ -235,9 +238,9 @@ interface Row {
 
 const COLUMNS = `
   SELECT k.id AS key_id, k.expires_at, k.revoked_at IS NOT NULL AS revoked,
-    c.id AS account_id, c.subscription = 'active' AS subscribed,
+    c.id AS account_id, c.subscription = 'active' AS subscribed, c.own_ids,
     m.state AS move_state, m.cell AS move_cell,
-    a.id AS actor_id, a.type AS actor_type, a.customer, a.name, a.handle, a.avatar_url,
+    a.id AS actor_id, a.type AS actor_type, a.customer, a.name, a.handle, a.avatar_url, a.external_id,
     a.deactivated_at IS NOT NULL AS deactivated,
     (extract(epoch FROM a.tokens_ended_at) * 1000)::float8 AS tokens_ended_ms,
     r.id AS role_id, r.type AS role_type, r.permissions`;
@@ -310,6 +313,7 @@ function standingOf(row: Row, credential: Credential): CredentialState {
       actor: presentActor({ ...row, id: row.actor_id, type: row.actor_type }),
       customer: row.customer,
       admin,
+      seesOwnIds: !row.customer && (row.own_ids === 'team' || row.actor_type === 'api_key'),
       // The account chooses its identity providers, whose tokens name anyone.
       operator: row.operator && credential.provider === undefined,
       roleId: row.role_id,

@@ -17,6 +17,10 @@ export interface Principal {
   readonly customer: boolean;
   /** True for the role `admin`, which holds every permission. */
   readonly admin: boolean;
+  /**
+   * Whether it sees the own ids of all actors (docs/contract.md#own-ids); if not, its own alone.
+   */
+  readonly seesOwnIds: boolean;
   /** A user that sees the installation as a whole (docs/contract.md#the-installation). */
   readonly operator: boolean;
   readonly roleId: string | null;
@@ -63,9 +67,17 @@ export function seesWholeAccount(principal: Principal): boolean {
 export const UNAUTHENTICATED: Principal = Object.freeze({
   accountId: '',
   subscribed: false,
-  actor: presentActor({ id: '', type: 'user', name: null, handle: null, avatar_url: null }),
+  actor: presentActor({
+    id: '',
+    type: 'user',
+    name: null,
+    handle: null,
+    avatar_url: null,
+    external_id: null,
+  }),
   customer: false,
   admin: false,
+  seesOwnIds: false,
   operator: false,
   roleId: null,
   permissions: new Set<string>(),

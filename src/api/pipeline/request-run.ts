@@ -2,7 +2,7 @@ import { ApiError, notFound } from '@parley/protocol/errors/errors.ts';
 import { formAt } from '@parley/protocol/forms/forms.ts';
 import { parseExact } from '@parley/protocol/json/exact-json.ts';
 import { EXTERNAL_SINCE } from '@parley/protocol/schema/external-ids.ts';
-import { covers, type Version } from '@parley/protocol/versions.ts';
+import { covers, NEWEST_VERSION, type Version } from '@parley/protocol/versions.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import type { BodyReceiver, Exchange } from '../../platform/http/exchange.ts';
 import { requireUnmoved } from '../access/account-moves.ts';
@@ -396,17 +396,18 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   #serialize(value: object): string | Buffer {
     const { response } = this.#endpoint!.route;
     if (value instanceof Page) {
-      const { data } = formAt(this.#version!, response, value);
+      const { data } = formAt(this.#version!, response, value, this.#principal);
       return value.toText(this.#http.cursors, data);
     }
-    return JSON.stringify(formAt(this.#version!, response, value));
+    return JSON.stringify(formAt(this.#version!, response, value, this.#principal));
   }
 
   #toStored(reply: HandlerResult): StoredAnswer {
     const { status, value, isRepeated } = this.#outcome(reply);
     const { response } = this.#endpoint!.route;
     const whole = value instanceof Page ? parseExact(`${value.toText(this.#http.cursors)}`) : value;
-    return new StoredAnswer(status, markedJson(response, whole), isRepeated);
+    const shown = formAt(NEWEST_VERSION, response, whole, this.#principal);
+    return new StoredAnswer(status, markedJson(response, shown), isRepeated);
   }
 
   #answerStored({ status, value, isRepeated }: StoredAnswer): void {

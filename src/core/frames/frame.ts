@@ -124,8 +124,16 @@ export interface PresenceReport {
   readonly present: readonly PresentActor[];
 }
 
-/** An actor on one node. `here` is false if its last socket closed a short while ago. */
-export type PresentActor = readonly [actorId: string, status: DeclaredStatus, here: boolean];
+/**
+ * An actor on one node. `here` is false if its last socket closed a short while ago. Nodes of the
+ * previous version have no `externalId`, as actors without one.
+ */
+export type PresentActor = readonly [
+  actorId: string,
+  status: DeclaredStatus,
+  here: boolean,
+  externalId?: string,
+];
 
 /** Inbox rows were written (core/inbox/writer.ts): nodes send new counts to affected sockets. */
 export interface InboxChangedFrame {

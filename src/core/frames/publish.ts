@@ -71,7 +71,7 @@ export function toFrame<Name extends DurableEventName>(event: DomainEvent<Name>)
     streaming: event.streaming === true,
     erases: event.erases === true,
     team: event.team && encodeEvent(event, event.team),
-    customer: event.customer && encodeEvent(event, event.customer),
+    customer: event.customer && encodeEvent(event, event.customer, false),
   };
 }
 
@@ -84,7 +84,7 @@ export function toEphemeralFrame(event: EphemeralEvent | TextEvent): EphemeralFr
     stream: event.stream,
     resource: event.resource,
     team: event.team && encodeEvent(event, event.team),
-    customer: event.customer && encodeEvent(event, event.customer),
+    customer: event.customer && encodeEvent(event, event.customer, false),
   };
 }
 
@@ -109,8 +109,11 @@ function isDurable(event: DomainEvent | EphemeralEvent): event is DomainEvent {
   return EVENTS[event.event].order !== 'ephemeral';
 }
 
-/** Returns the newest form, with marks on the parts that older versions lack (marked-json.ts). */
-function encodeEvent(event: EventContent, data: object): Buffer {
+/**
+ * Returns the newest form, with marks on the parts that older versions lack (marked-json.ts). The
+ * customers of a case share its bytes, so these have no own ids of actors.
+ */
+function encodeEvent(event: EventContent, data: object, hasOwnIds = true): Buffer {
   // JSON.stringify leaves undefined fields out, which is cheaper than doing that here.
   const head: Readonly<Record<Exclude<keyof EventFrame, 'data'>, unknown>> = {
     type: 'event',
@@ -122,7 +125,8 @@ function encodeEvent(event: EventContent, data: object): Buffer {
   const before = `${JSON.stringify(head).slice(0, -1)},"data":`;
   const { since } = EVENTS[event.event];
   const isOld = since === SOCKETS_SINCE;
-  return markedWithin([before, '}'], EVENT_DATA[event.event].data, data, isOld ? undefined : since);
+  const { data: schema } = EVENT_DATA[event.event];
+  return markedWithin([before, '}'], schema, data, { ...(!isOld && { since }), hasOwnIds });
 }
 
 /** Converts `2026-11-21T01:02:03.123456Z` to microseconds since 1970, exact up to the year 2255. */

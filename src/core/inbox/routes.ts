@@ -56,8 +56,7 @@ export function conversationListRoutes(database: Database, engine: Engine): Rout
         const id = params.id!;
         const { conversation, movedAt } = await markUnread(tx, principal, id, body.sequence);
         if (movedAt !== undefined) {
-          const data = { actor_id: principal.actor.id, sequence: body.sequence - 1 };
-          afterCommit(() => publishRead(engine, id, data, movedAt));
+          afterCommit(() => publishRead(engine, id, principal.actor, body.sequence - 1, movedAt));
         }
         return show(tx, principal, conversation, query['include[]']);
       },
@@ -73,8 +72,8 @@ export function conversationListRoutes(database: Database, engine: Engine): Rout
         const moved = await markAllRead(tx, principal);
         const at = await readClock(tx);
         afterCommit(() => {
-          for (const { conversation_id: id, actor_id, through } of moved.slice(0, MOST_PUBLISHED)) {
-            publishRead(engine, id, { actor_id, sequence: through }, at);
+          for (const { conversation_id: id, through } of moved.slice(0, MOST_PUBLISHED)) {
+            publishRead(engine, id, principal.actor, through, at);
           }
         });
         return readInboxSummary(tx, principal);

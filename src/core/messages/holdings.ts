@@ -1,3 +1,4 @@
+import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { readActors } from '../resources/actor.ts';
 import { type Downloads, readAttachments } from '../resources/attachment.ts';
@@ -33,7 +34,7 @@ export const messageHoldings: Holdings = {
   },
   movePerson: moveAuthor,
   exportsOfPerson: {
-    messages: (db, files, { account_id, id }) => shown(db, files, messagesOf(db, files, account_id, id)),
+    messages: (db, files, { account_id, id }) => shown(db, files, messagesOf(db, files, account_id, id), id),
     reactions: (db, _files, { id }) => allReactionsOf(db, id),
   },
   exportsOfConversation: {
@@ -51,11 +52,19 @@ async function* messagesOf(db: Db, files: ExportFiles, accountId: string, author
   }
 }
 
-/** Yields messages with revisions, reactions and attachments, whose `url` is the archive path. */
-async function* shown(db: Db, files: ExportFiles, pages: AsyncIterable<readonly MessageRow[]>) {
+/**
+ * Yields messages with revisions, reactions and attachments, whose `url` is the archive path. An
+ * export of a person has no own ids of others, since it is handed over to the person.
+ */
+async function* shown(
+  db: Db,
+  files: ExportFiles,
+  pages: AsyncIterable<readonly MessageRow[]>,
+  personId?: string,
+) {
   files.counts.revisions = 0;
   for await (const rows of pages) {
-    const messages = await withEverything(db, files.downloads, rows);
+    const messages = await withEverything(db, files.downloads, rows, personId);
     for (const { revisions } of messages) files.counts.revisions += revisions.length;
     yield messages;
     files.step(rows.length);
@@ -63,7 +72,16 @@ async function* shown(db: Db, files: ExportFiles, pages: AsyncIterable<readonly 
 }
 
 /** Returns resources of the newest version as the team sees them, with all optional fields. */
-async function withEverything(db: Db, downloads: Downloads, rows: readonly MessageRow[]) {
+async function withEverything(
+  db: Db,
+  downloads: Downloads,
+  rows: readonly MessageRow[],
+  personId: string | undefined,
+) {
+  const shownActor = (actor: Actor | null | undefined): Actor | null =>
+    !actor || personId === undefined || actor.id === personId
+      ? (actor ?? null)
+      : { ...actor, external_id: null };
   const ids = rows.map(({ id }) => id);
   const actorIds = rows.flatMap((row) => [row.sender_id ?? [], row.author_id ?? []].flat());
   const actors = await readActors(db, [...new Set(actorIds)]);
@@ -73,8 +91,8 @@ async function withEverything(db: Db, downloads: Downloads, rows: readonly Messa
   const reactions = await reactionsByMessage(db, ids);
   return rows.map((row) => ({
     ...presentForTeam(row, {
-      sender: actors.get(row.sender_id ?? '') ?? null,
-      author: actors.get(row.author_id ?? '') ?? null,
+      sender: shownActor(actors.get(row.sender_id ?? '')),
+      author: shownActor(actors.get(row.author_id ?? '')),
       attachments: attachments.get(row.id) ?? [],
     }),
     conversation_id: row.conversation_id,
@@ -83,7 +101,10 @@ async function withEverything(db: Db, downloads: Downloads, rows: readonly Messa
     agent_run_id: row.agent_run_id,
     mentions: row.mentions,
     outcome: row.outcome,
-    revisions: (revisions.get(row.id) ?? []).map(presentRevision),
+    revisions: (revisions.get(row.id) ?? []).map(presentRevision).map((revision) => ({
+      ...revision,
+      replaced_by: shownActor(revision.replaced_by),
+    })),
     reactions: (reactions.get(row.id) ?? []).map(({ message_id: _, ...reaction }) => reaction),
   }));
 }

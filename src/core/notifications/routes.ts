@@ -86,7 +86,7 @@ function listRoute(database: Database, encoded: EncodedNotifications): Route {
     }),
     response: ListOf(Notification),
     async handle({ principal, version, query, url }) {
-      const { actor, accountId } = principal;
+      const { actor } = principal;
       const filters = {
         status: query.status,
         category: query.category,
@@ -107,7 +107,7 @@ function listRoute(database: Database, encoded: EncodedNotifications): Route {
       });
       const complete = await expandNotifications(
         database,
-        { accountId, version },
+        { ...principal, version },
         rows,
         query['include[]'] ?? [],
       );
@@ -126,15 +126,15 @@ function getRoute(database: Database): Route {
     permission: 'messaging:read',
     query: Body({ 'include[]': IncludeInNotification }),
     response: Notification,
-    async handle({ principal: { actor, accountId }, version, params, query }) {
-      const [row] = await readFeedRowsById(database, actor.id, [params.id!]);
+    async handle({ principal, version, params, query }) {
+      const [row] = await readFeedRowsById(database, principal.actor.id, [params.id!]);
       if (row === undefined) throw notFound('notification', 'id');
       const encoded = {
         key: row,
         json: NOTIFICATIONS.encode(row, { version, customer: false }),
         links: NOTIFICATIONS.linksOf(row),
       };
-      const viewer = { accountId, version };
+      const viewer = { ...principal, version };
       const complete = await expandNotifications(database, viewer, [encoded], query['include[]'] ?? []);
       return JSON.parse(complete(encoded));
     },

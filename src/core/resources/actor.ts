@@ -44,10 +44,10 @@ export function namedActors(ids: `$${number}`): string {
 
 /** SQL: the actor `a` as ActorFields. */
 export const ACTOR_JSON =
-  "jsonb_build_object('id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url)";
+  "jsonb_build_object('id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url, 'external_id', a.external_id)";
 
 const READ_ACTORS = statement<[ids: readonly string[]], ActorFields>('read-actors')`
-    SELECT id, type, name, handle, avatar_url FROM actors WHERE id = ANY($1)`;
+    SELECT id, type, name, handle, avatar_url, external_id FROM actors WHERE id = ANY($1)`;
 
 const READ_NAMED = statement<
   [accountId: string, ids: readonly string[]],

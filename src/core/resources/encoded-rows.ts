@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { formAt } from '@parley/protocol/forms/forms.ts';
+import { type FormReader, formAt } from '@parley/protocol/forms/forms.ts';
 import { MAX_PAGE_BYTES } from '@parley/protocol/lists.ts';
 import { ageOf, isNewerThan } from '@parley/protocol/schema/since.ts';
 import type { Version } from '@parley/protocol/versions.ts';
@@ -347,6 +347,7 @@ const PLACE = JSON.stringify(HELD_PLACE);
 export function withFields(
   json: string,
   version: Version,
+  reader: FormReader,
   { properties }: TObject,
   fields: readonly (readonly [name: string, value: unknown])[],
 ): string {
@@ -357,7 +358,8 @@ export function withFields(
     const field = `,"${name}":`;
     const at = json.indexOf(`${field}null`, from);
     if (at === -1) throw new TypeError(`the resource has no empty ${name} behind the fields before`);
-    filled += json.slice(from, at) + field + JSON.stringify(formAt(version, properties[name]!, value));
+    filled +=
+      json.slice(from, at) + field + JSON.stringify(formAt(version, properties[name]!, value, reader));
     from = at + field.length + 'null'.length;
   }
   return from === 0 ? json : filled + json.slice(from);

@@ -58,6 +58,6 @@ const READ_GROUPS = statement<[ids: readonly string[]], GroupRow>('read-groups')
     SELECT ${GROUP_COLUMNS} FROM messaging_groups t WHERE t.id = ANY($1)`;
 
 const READ_MEMBERS = statement<[groupIds: readonly string[]], MemberRow>('read-group-members')`
-    SELECT m.group_id, a.id, a.type, a.name, a.handle, a.avatar_url
+    SELECT m.group_id, a.id, a.type, a.name, a.handle, a.avatar_url, a.external_id
     FROM group_members m JOIN actors a ON a.id = m.actor_id
     WHERE m.group_id = ANY($1) ORDER BY m.group_id, m.position`;

@@ -1,4 +1,4 @@
-import { formAt } from '@parley/protocol/forms/forms.ts';
+import { type FormReader, formAt } from '@parley/protocol/forms/forms.ts';
 import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { Attachment } from '@parley/protocol/resources/attachment.ts';
 import { ChatMessage, type MessageInclude } from '@parley/protocol/resources/chat-message.ts';
@@ -328,10 +328,10 @@ export interface RequestedFields extends MessageExpansions {
 export function completeMessage(
   json: string,
   version: Version,
-  viewer: Viewer,
+  viewer: Viewer & FormReader,
   { attachments, ...fields }: RequestedFields,
 ): string {
-  return withFields(json, version, ChatMessage, [
+  return withFields(json, version, viewer, ChatMessage, [
     ['conversation', fields.conversation],
     ['sender', fields.sender],
     ['author', viewer.customer ? null : fields.author],

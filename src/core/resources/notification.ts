@@ -1,5 +1,5 @@
 import { type MessageText, previewOf } from '@parley/markdown/message-text.ts';
-import { formAt } from '@parley/protocol/forms/forms.ts';
+import { type FormReader, formAt } from '@parley/protocol/forms/forms.ts';
 import { ID_PREFIXES } from '@parley/protocol/ids.ts';
 import type { Entity } from '@parley/protocol/resources/actor.ts';
 import {
@@ -148,7 +148,7 @@ export type EncodedNotifications = EncodedRows<FeedRow, NotificationLinks>;
  */
 export async function expandNotifications(
   db: Db,
-  { accountId, version }: { readonly accountId: string; readonly version: Version },
+  { accountId, version, ...reader }: FormReader & { readonly accountId: string; readonly version: Version },
   rows: readonly EncodedRow<NotificationLinks>[],
   include: readonly (typeof NOTIFICATION_INCLUDES)[number][],
 ): Promise<(row: EncodedRow<NotificationLinks>) => string> {
@@ -161,7 +161,7 @@ export async function expandNotifications(
   ]);
   return ({ json, links: { sender_id, resource_type, resource_id } }) => {
     const ref = refOf(resource_type, resource_id);
-    return withFields(json, version, Notification, [
+    return withFields(json, version, reader, Notification, [
       ['sender', senders.get(sender_id ?? '')],
       ['resource', ref && resources.get(refKey(ref))],
     ]);

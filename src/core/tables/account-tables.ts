@@ -1,4 +1,4 @@
-import type { PictureMetadata } from '@parley/protocol/resources/account.ts';
+import type { OwnIdReaders, PictureMetadata } from '@parley/protocol/resources/account.ts';
 import type { DeclaredStatus } from '@parley/protocol/resources/activity.ts';
 import type { ActorType } from '@parley/protocol/resources/actor.ts';
 import type { RoleType } from '@parley/protocol/resources/role.ts';
@@ -18,6 +18,7 @@ interface AccountTables {
     plan: Generated<'free' | 'pro'>;
     subscription: Generated<'active' | 'inactive'>;
     picture_metadata: Generated<PictureMetadata>;
+    own_ids: Generated<OwnIdReaders>;
     /** Set while the account is being removed: none of its credentials is accepted. */
     deleted_at: string | null;
   };

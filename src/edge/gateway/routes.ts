@@ -82,13 +82,14 @@ export function realtimeRoutes({ tickets, directory, engine, answers }: Realtime
       async handle({ principal, params, body: { state }, answer }) {
         const facts = await readableConversation(directory, principal, params.id!);
         requireSender(principal, facts);
-        const { id: actorId } = principal.actor;
-        publishTyping(engine, facts.id, actorId, state);
+        const { id, external_id = null } = principal.actor;
+        publishTyping(engine, facts.id, principal.actor, state);
         const resource: TypingState = {
           object: 'typing',
           conversation_id: facts.id,
-          actor_id: actorId,
+          actor_id: id,
           state,
+          external_id,
         };
         return answer(resource, undefined);
       },

@@ -6,6 +6,7 @@ const ERASED: Readonly<Record<string, unknown>> = {
   name: ERASED_NAME,
   handle: null,
   avatar_url: null,
+  external_id: null,
   metadata: {},
 };
 

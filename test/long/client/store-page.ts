@@ -7,6 +7,8 @@ interface Place {
   readonly url: string;
   readonly account: string;
   readonly actor: string;
+  /** In place of the actor. */
+  readonly name?: string;
   readonly token: string;
   readonly conversation?: string;
 }
@@ -28,8 +30,8 @@ const chat = {
   errors,
   /** The keys of the messages that the server has taken from this page. */
   posts,
-  open({ url, account, actor, token, conversation }: Place): void {
-    store = openStore({ account, actor });
+  open({ url, account, actor, name, token, conversation }: Place): void {
+    store = openStore(name === undefined ? { account, actor } : { account, name });
     client = connect({ url, account, token, store, fetch: counting, mostWaitMs: 200 });
     client.on('error', ({ reason, error, key }) => {
       if (reason === 'store')

@@ -65,6 +65,7 @@ class Tab {
 
 interface Options {
   readonly actor?: string;
+  readonly name?: string;
   readonly token?: string;
   readonly conversation?: string;
   /** Runs in the page before its own. */
@@ -286,6 +287,32 @@ t.test('after the sign-out nothing is left, and another person sees nothing befo
   place.back();
   await grace.shows('sent hers');
   t.strictSame(await place.bodies(), ['hers']);
+});
+
+t.test('a store by a name of the page belongs to the person who used it first', async (t) => {
+  const place = await Place.open(t);
+  const name = 'the one at the desk';
+  const first = await place.tab({ name });
+  await first.call('send', 'first');
+  await first.shows('sent first');
+  place.away();
+  await first.call('send', 'secret');
+  await first.stores('secret');
+  await first.load();
+  await first.shows('pending secret');
+  await first.page.close();
+  place.back();
+  const { access_token: token } = app.demo.users.grace;
+  const other = await place.tab({ name, token });
+  await other.call('send', 'hers');
+  await until(async () => (await place.bodies()).includes('hers'), { what: 'the message of the other' });
+  t.notMatch(await other.call('shown'), 'secret');
+  t.strictSame(await place.bodies(), ['first', 'hers'], 'nothing of the first person');
+  await other.page.close();
+  const again = await place.tab({ name });
+  await until(async () => (await place.bodies()).includes('secret'), { what: 'what was kept' });
+  await again.call('signOut');
+  t.notMatch(await again.page.evaluate(READ_ALL), app.demo.users.ada.id, 'nor whose it was');
 });
 
 /** Each breaks the database before what is sent first is kept. */

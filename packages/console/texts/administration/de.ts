@@ -99,6 +99,10 @@ export const texts: AdministrationTexts = {
           label: 'Angaben von Kameras in Bildern',
           help: 'Ort, Gerät und Zeit neuer Bilder in Nachrichten: entfernen oder behalten.',
         },
+        own_ids: {
+          label: 'Wer Ihre eigenen IDs sieht',
+          help: 'Die IDs Ihrer Anwendung für Personen, bei jedem Akteur: alle im Team, oder nur API-Schlüssel. Kunden sehen ihre eigene.',
+        },
       },
       agent: {
         name: { label: 'Name' },
@@ -683,6 +687,7 @@ export const texts: AdministrationTexts = {
     output_tokens: 'Geschriebene Token',
     overlap: 'Überschneidung',
     own: 'eigene',
+    own_ids: 'Leser eigener IDs',
     owner: 'Inhaber',
     parley: 'Parley',
     participant: 'Teilnehmer',

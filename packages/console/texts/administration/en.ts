@@ -102,6 +102,10 @@ export const texts = {
           label: 'What cameras write into pictures',
           help: 'Place, device and time of new pictures in messages: remove it, or keep it.',
         },
+        own_ids: {
+          label: 'Who sees your own ids',
+          help: 'The ids that your application has for people, at each actor: everybody of the team, or API keys alone. Customers see their own.',
+        },
       },
       agent: {
         name: { label: 'Name' },

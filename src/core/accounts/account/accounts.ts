@@ -82,7 +82,7 @@ export async function updateAccount(
   id: string,
   changes: Pick<
     UpdateObject<Schema, 'accounts'>,
-    'name' | 'plan' | 'subscription' | 'picture_metadata' | 'deleted_at'
+    'name' | 'plan' | 'subscription' | 'picture_metadata' | 'own_ids' | 'deleted_at'
   >,
 ): Promise<AccountRow> {
   const account = await tx.kysely
@@ -99,14 +99,18 @@ export async function updateAccount(
 export async function changeSettings(
   tx: Tx,
   principal: Principal,
-  { picture_metadata }: UpdateAccountBody,
+  settings: UpdateAccountBody,
 ): Promise<AccountRow> {
   const { accountId } = principal;
   await lockAccount(tx, accountId);
   const before = await findAccount(tx, accountId);
-  if (picture_metadata === undefined || picture_metadata === before.picture_metadata) return before;
-  await auditAccount(tx, principal, 'account.updated', { picture_metadata });
-  return updateAccount(tx, accountId, { picture_metadata });
+  const changed = Object.entries(settings).filter(
+    ([name, value]) => before[name as keyof UpdateAccountBody] !== value,
+  );
+  if (changed.length === 0) return before;
+  const changes: UpdateAccountBody = Object.fromEntries(changed);
+  await auditAccount(tx, principal, 'account.updated', { ...changes });
+  return updateAccount(tx, accountId, changes);
 }
 
 /**

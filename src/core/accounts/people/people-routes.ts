@@ -1,10 +1,18 @@
+import { notFound } from '@parley/protocol/errors/errors.ts';
 import { ListOf, listOf } from '@parley/protocol/lists.ts';
 import { Actor } from '@parley/protocol/resources/actor.ts';
 import { ActorPresence, ActorsQuery, Person, PresenceQuery } from '@parley/protocol/resources/person.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../../api/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
-import { PEOPLE, type PersonRow, presentPerson, readKnownActors, readPresences } from './people.ts';
+import {
+  PEOPLE,
+  type PersonRow,
+  presentPerson,
+  readKnownActors,
+  readPerson,
+  readPresences,
+} from './people.ts';
 
 /**
  * Returns the directory for members without `users:read`, not customers (docs/contract.md#people).
@@ -27,6 +35,19 @@ export function peopleRoutes(database: Database): Route[] {
         const page = readPage(LIST, query, { account: accountId, caller: actor.id });
         const rows = await PEOPLE.readPage(database, [accountId, actor.id], page);
         return toList(rows, page, url, keyOf, presentPerson);
+      },
+    }),
+    defineRoute({
+      ...common,
+      since: '1.4.harbor-preview.1',
+      name: 'get_person',
+      path: '/v1/messaging/people/:id',
+      summary: 'Get a user or agent whom the caller may write to',
+      response: Person,
+      async handle({ principal: { accountId }, params }) {
+        const person = await readPerson(database, accountId, params.id!);
+        if (person === undefined) throw notFound('person', 'id');
+        return person;
       },
     }),
     defineRoute({

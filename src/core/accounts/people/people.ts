@@ -24,10 +24,10 @@ export async function readPresences(
   actorIds: readonly string[],
 ): Promise<ActorPresence[]> {
   const rows = await db.query(READ_PRESENCES, accountId, actorIds);
-  const byId = new Map(rows.map((row) => [row.actor_id, row.status]));
+  const byId = new Map(rows.map((row) => [row.actor_id, row]));
   return [...new Set(actorIds)].flatMap((actor_id) => {
-    const status = byId.get(actor_id);
-    return status === undefined ? [] : { object: 'actor_presence', actor_id, status };
+    const found = byId.get(actor_id);
+    return found === undefined ? [] : { object: 'actor_presence', ...found };
   });
 }
 
@@ -46,18 +46,24 @@ export async function readKnownActors(
   return [...new Set(ids)].flatMap((id) => byId.get(id) ?? []);
 }
 
+/** The active users and agents of the account, without customers. */
+const PEOPLE_ROWS = {
+  columns: `t.id, t.type, t.name, CASE t.type WHEN 'user' THEN t.handle END AS handle, t.avatar_url, t.external_id,
+      CASE t.type WHEN 'user' THEN ${presenceOf('t.id')} END AS presence, lower(coalesce(t.name, '')) AS sort_name`,
+  from: "actors t LEFT JOIN agent_definitions d ON t.type = 'agent' AND d.actor_id = t.id",
+  // These conditions on `t` are those of the index actors_people.
+  where: `t.account_id = $1 AND t.type IN ('user', 'agent') AND NOT t.customer AND t.deactivated_at IS NULL
+      AND (t.type = 'user' OR d.status = 'active')`,
+} as const;
+
 /**
  * The active users and agents of the account by name, without the id `except` and without
  * customers. The caller may mention and add them, and start conversations with them.
  */
 export const PEOPLE = keysetList<[accountId: string, except: string], PersonRow>({
   name: 'list-people',
-  columns: `t.id, t.type, t.name, CASE t.type WHEN 'user' THEN t.handle END AS handle, t.avatar_url,
-      CASE t.type WHEN 'user' THEN ${presenceOf('t.id')} END AS presence, lower(coalesce(t.name, '')) AS sort_name`,
-  from: "actors t LEFT JOIN agent_definitions d ON t.type = 'agent' AND d.actor_id = t.id",
-  // These conditions on `t` are those of the index actors_people.
-  where: `t.account_id = $1 AND t.type IN ('user', 'agent') AND NOT t.customer AND t.deactivated_at IS NULL
-      AND t.id <> $2 AND (t.type = 'user' OR d.status = 'active')`,
+  ...PEOPLE_ROWS,
+  where: `${PEOPLE_ROWS.where} AND t.id <> $2`,
   key: [
     ["lower(coalesce(t.name, ''))", 'text'],
     ['t.id', 'text'],
@@ -66,18 +72,30 @@ export const PEOPLE = keysetList<[accountId: string, except: string], PersonRow>
   folded: { table: FOLDED.actors, alias: 't' },
 });
 
+/**
+ * Returns the person of the account with the id of an actor, the caller too; undefined for an
+ * actor that is not among the people.
+ */
+export async function readPerson(db: Db, accountId: string, id: string): Promise<Person | undefined> {
+  const [row] = await db.query(READ_PERSON, accountId, id);
+  return row && presentPerson(row);
+}
+
+const READ_PERSON = statement<[accountId: string, id: string], PersonRow>('read-person')`
+    SELECT ${PEOPLE_ROWS.columns} FROM ${PEOPLE_ROWS.from} WHERE ${PEOPLE_ROWS.where} AND t.id = $2`;
+
 const READ_PRESENCES = statement<
   [accountId: string, actorIds: readonly string[]],
-  { readonly actor_id: string; readonly status: ActorPresence['status'] }
+  Omit<ActorPresence, 'object'>
 >('read-presences')`
-    SELECT u.id AS actor_id, CASE WHEN a.deactivated_at IS NULL THEN ${presenceOf('u.id')} ELSE 'offline' END AS status
+    SELECT u.id AS actor_id, CASE WHEN a.deactivated_at IS NULL THEN ${presenceOf('u.id')} ELSE 'offline' END AS status, a.external_id
     FROM users u JOIN actors a ON a.id = u.id WHERE u.account_id = $1 AND u.id = ANY($2)`;
 
 const READ_KNOWN_ACTORS = statement<
   [accountId: string, ids: readonly string[], callerId: string, seesWholeAccount: boolean],
   ActorFields
 >('read-known-actors')`
-    SELECT a.id, a.type, a.name, a.handle, a.avatar_url FROM actors a
+    SELECT a.id, a.type, a.name, a.handle, a.avatar_url, a.external_id FROM actors a
     WHERE a.account_id = $1 AND a.id = ANY($2) AND (NOT a.customer OR $4::boolean OR EXISTS (
       SELECT FROM participants o JOIN participants t ON t.conversation_id = o.conversation_id
       WHERE o.actor_id = $3 AND o.${IS_MEMBER} AND t.actor_id = a.id))`;

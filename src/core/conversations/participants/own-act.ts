@@ -17,12 +17,15 @@ export async function readOwnAct(
 ): Promise<void> {
   if (sequence === null) return;
   const [moved] = await database.query(READ_OWN_ACT, conversationId, actorId, sequence);
-  if (moved !== undefined) publishRead(engine, conversationId, { actor_id: actorId, sequence }, moved.at);
+  if (moved !== undefined) {
+    publishRead(engine, conversationId, { id: actorId, external_id: moved.external_id }, sequence, moved.at);
+  }
 }
 
-const READ_OWN_ACT = statement<[conversationId: string, actorId: string, sequence: number], { at: string }>(
-  'read-own-act',
-)`
+const READ_OWN_ACT = statement<
+  [conversationId: string, actorId: string, sequence: number],
+  { at: string; external_id: string | null }
+>('read-own-act')`
     UPDATE participants p SET read_sequence = $3::bigint
     WHERE p.conversation_id = $1 AND p.actor_id = $2 AND p.${IS_MEMBER} AND p.read_sequence < $3::bigint
       AND NOT EXISTS (
@@ -31,4 +34,4 @@ const READ_OWN_ACT = statement<[conversationId: string, actorId: string, sequenc
           AND m.status = 'sent' AND m.deleted_at IS NULL AND m.imported IS NULL AND m.author_id IS DISTINCT FROM $2
           AND (p.type <> 'customer' OR m.visibility <> 'internal')
       )
-    RETURNING clock_timestamp() AS at`;
+    RETURNING clock_timestamp() AS at, (SELECT a.external_id FROM actors a WHERE a.id = p.actor_id) AS external_id`;

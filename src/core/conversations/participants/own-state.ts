@@ -1,5 +1,6 @@
 import { invalid } from '@parley/protocol/errors/errors.ts';
 import type { Read } from '@parley/protocol/resources/activity.ts';
+import type { NamedByEvent } from '@parley/protocol/resources/actor.ts';
 import { MEMBERSHIP_MOVES } from '@parley/protocol/states/state-machines.ts';
 import { transition } from '@parley/protocol/states/transitions.ts';
 import type { Principal } from '../../../api/access/principal.ts';
@@ -149,15 +150,21 @@ export async function requireThere(
 }
 
 /** Publishes ephemerally; readers that miss it see the next position (docs/realtime.md#events). */
-export function publishRead(engine: Engine, conversationId: string, data: Read, at: string): void {
+export function publishRead(
+  engine: Engine,
+  conversationId: string,
+  { id: actor_id, external_id = null }: NamedByEvent,
+  sequence: number,
+  at: string,
+): void {
   publish(engine, {
     event: 'read',
     stream: conversationId,
     conversationId,
     sequence: 0,
-    resource: data.actor_id,
+    resource: actor_id,
     at,
-    team: data,
+    team: { actor_id, sequence, external_id } satisfies Read,
   }).catch(() => {});
 }
 

@@ -161,7 +161,7 @@ export function participantRoutes(
         const id = params.id!;
         const { conversation, movedAt } = await markRead(tx, principal, id, body.sequence);
         if (movedAt !== undefined) {
-          afterCommit(() => publishRead(engine, id, { actor_id: principal.actor.id, ...body }, movedAt));
+          afterCommit(() => publishRead(engine, id, principal.actor, body.sequence, movedAt));
         }
         return show(tx, principal, conversation, query['include[]']);
       },

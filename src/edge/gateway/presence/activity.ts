@@ -1,6 +1,7 @@
 import { ApiError, notFound } from '@parley/protocol/errors/errors.ts';
 import { wireTime } from '@parley/protocol/json/canonical-json.ts';
 import type { DeclaredStatus, Typing } from '@parley/protocol/resources/activity.ts';
+import type { NamedByEvent } from '@parley/protocol/resources/actor.ts';
 import type { CommandFrame, CommandResult } from '@parley/protocol/socket/commands.ts';
 import { requireUnmoved } from '../../../api/access/account-moves.ts';
 import { requirePermission } from '../../../api/access/authorize.ts';
@@ -45,7 +46,7 @@ export class Activity {
     if (facts === undefined) throw notFound('conversation', 'conversation_id');
     requireSender(principal, facts);
     requireFollower(session, id);
-    if (this.#isNews(session, id, state)) publishTyping(this.#options.engine, id, principal.actor.id, state);
+    if (this.#isNews(session, id, state)) publishTyping(this.#options.engine, id, principal.actor, state);
     return {};
   }
 
@@ -71,7 +72,7 @@ export class Activity {
           ? notFound('conversation', 'conversation_id')
           : error;
       });
-    if (movedAt !== undefined) publishRead(engine, id, { actor_id: principal.actor.id, sequence }, movedAt);
+    if (movedAt !== undefined) publishRead(engine, id, principal.actor, sequence, movedAt);
     return { unread };
   }
 
@@ -79,7 +80,7 @@ export class Activity {
     const { principal } = session;
     if (principal !== undefined && !session.closed) {
       const live = [...session.conversationIds].filter((id) => session.subscription(id)?.state === 'live');
-      this.#options.presence.declare(session, principal.actor.id, status, live);
+      this.#options.presence.declare(session, principal.actor, status, live);
       // REST shows the presence of users only, and the socket of a customer is noted already.
       if (!principal.customer) this.#options.record.declare(session, principal.actor.id, status);
     }
@@ -107,7 +108,7 @@ export class Activity {
 export function publishTyping(
   engine: Engine,
   conversationId: string,
-  actorId: string,
+  { id: actor_id, external_id = null }: NamedByEvent,
   state: Typing['state'],
 ): void {
   publish(engine, {
@@ -115,9 +116,9 @@ export function publishTyping(
     stream: conversationId,
     conversationId,
     sequence: 0,
-    resource: actorId,
+    resource: actor_id,
     at: wireTime(Date.now()),
-    team: { actor_id: actorId, state } satisfies Typing,
+    team: { actor_id, state, external_id } satisfies Typing,
   }).catch(() => {});
 }
 

@@ -4,6 +4,8 @@ import type { PresentActor } from '../../../core/frames/frame.ts';
 /** The status that a socket declared for its actor. */
 export interface Declared {
   readonly actorId: string;
+  /** The own id of the actor; undefined if it has none. */
+  readonly externalId: string | undefined;
   status: DeclaredStatus;
 }
 
@@ -19,6 +21,8 @@ export class ConversationPresence {
   >();
   /** Statuses sent to readers here. `offline` stays, for readers whose events were withheld. */
   readonly #published = new Map<string, PresenceStatus>();
+  /** The own ids of actors, kept as long as what was sent of them. */
+  readonly #externalIds = new Map<string, string>();
 
   get empty(): boolean {
     return (
@@ -32,6 +36,7 @@ export class ConversationPresence {
   enter(socket: object, declared: Declared): void {
     this.#sockets.set(socket, declared);
     this.#left.delete(declared.actorId);
+    this.#learn(declared.actorId, declared.externalId);
   }
 
   /**
@@ -51,6 +56,12 @@ export class ConversationPresence {
   update(nodeId: string, present: readonly PresentActor[], untilMs: number): void {
     if (present.length === 0) this.#nodes.delete(nodeId);
     else this.#nodes.set(nodeId, { present, untilMs });
+    for (const [actorId, , , externalId] of present) this.#learn(actorId, externalId);
+  }
+
+  /** Returns the own id of an actor that is or was present; null if it has none. */
+  externalIdOf(actorId: string): string | null {
+    return this.#externalIds.get(actorId) ?? null;
   }
 
   /**
@@ -64,6 +75,8 @@ export class ConversationPresence {
 
   forgetPublished(): void {
     this.#published.clear();
+    const present = new Set(this.own().map(([actorId]) => actorId));
+    for (const id of this.#externalIds.keys()) if (!present.has(id)) this.#externalIds.delete(id);
   }
 
   /** Returns whether anything expired by `nowMs`. */
@@ -82,9 +95,19 @@ export class ConversationPresence {
   /** Returns this node's own report. */
   own(): PresentActor[] {
     const best = new Map<string, PresentActor>();
-    for (const { actorId, status } of this.#sockets.values()) take(best, [actorId, status, true]);
-    for (const [actorId, { status }] of this.#left) take(best, [actorId, status, false]);
+    for (const { actorId, status } of this.#sockets.values())
+      take(best, this.#asPresent(actorId, status, true));
+    for (const [actorId, { status }] of this.#left) take(best, this.#asPresent(actorId, status, false));
     return [...best.values()];
+  }
+
+  #asPresent(actorId: string, status: DeclaredStatus, here: boolean): PresentActor {
+    const externalId = this.#externalIds.get(actorId);
+    return externalId === undefined ? [actorId, status, here] : [actorId, status, here, externalId];
+  }
+
+  #learn(actorId: string, externalId: string | undefined): void {
+    if (externalId !== undefined) this.#externalIds.set(actorId, externalId);
   }
 
   /** Returns the statuses that readers here lack, and counts them as sent. */

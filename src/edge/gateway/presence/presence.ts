@@ -4,6 +4,7 @@ import type {
   Presence as PresenceData,
   PresenceStatus,
 } from '@parley/protocol/resources/activity.ts';
+import type { NamedByEvent } from '@parley/protocol/resources/actor.ts';
 import type { Engine } from '../../../core/frames/engine.ts';
 import type {
   EphemeralFrame,
@@ -64,10 +65,15 @@ export class Presence implements StreamPresence {
   }
 
   /** Sets the status of a socket's actor in the conversations that it follows now or later. */
-  declare(reader: Reader, actorId: string, status: DeclaredStatus, conversationIds: Iterable<string>): void {
+  declare(
+    reader: Reader,
+    { id: actorId, external_id }: NamedByEvent,
+    status: DeclaredStatus,
+    conversationIds: Iterable<string>,
+  ): void {
     const known = this.#declared.get(reader);
     if (known?.status === status) return;
-    const declared = known ?? { actorId, status };
+    const declared = known ?? { actorId, externalId: external_id ?? undefined, status };
     declared.status = status;
     this.#declared.set(reader, declared);
     for (const id of conversationIds) this.#enter(id, reader, declared);
@@ -92,7 +98,7 @@ export class Presence implements StreamPresence {
     const known = this.#conversations.get(conversationId);
     if (known !== undefined) {
       for (const [actorId, status] of known.presence.published()) {
-        if (status !== 'offline') send(reader, conversationId, actorId, status);
+        if (status !== 'offline') send(reader, eventOf(conversationId, known, actorId, status));
       }
       // The first reader here finds no earlier report.
       this.#touch(conversationId);
@@ -109,8 +115,10 @@ export class Presence implements StreamPresence {
 
   /** Repeats all statuses, including `offline`, for a reader whose events were withheld. */
   repeat(conversationId: string, reader: Reader): void {
-    for (const [actorId, status] of this.#conversations.get(conversationId)?.presence.published() ?? []) {
-      send(reader, conversationId, actorId, status);
+    const known = this.#conversations.get(conversationId);
+    if (known === undefined) return;
+    for (const [actorId, status] of known.presence.published()) {
+      send(reader, eventOf(conversationId, known, actorId, status));
     }
   }
 
@@ -161,7 +169,7 @@ export class Presence implements StreamPresence {
     const own = known.presence.own();
     if (JSON.stringify(own) !== known.published) this.#announce(conversationId, known, own);
     for (const [actorId, status] of known.presence.news()) {
-      if (this.#options.deliver(conversationId, eventOf(conversationId, actorId, status))) continue;
+      if (this.#options.deliver(conversationId, eventOf(conversationId, known, actorId, status))) continue;
       known.presence.forgetPublished();
       break;
     }
@@ -210,12 +218,12 @@ const ROUNDS_A_HOLD = 12;
 /** Two reports may be lost before a node's actors count as gone. */
 const REPORTS_A_HOLD = 3;
 
-function send(reader: Reader, conversationId: string, actorId: string, status: PresenceStatus): void {
-  const bytes = bytesFor(eventOf(conversationId, actorId, status), reader);
+function send(reader: Reader, frame: EphemeralFrame | PieceFrame): void {
+  const bytes = bytesFor(frame, reader);
   if (bytes !== undefined) reader.send(bytes);
 }
 
-function eventOf(conversationId: string, actorId: string, status: PresenceStatus) {
+function eventOf(conversationId: string, { presence }: Known, actorId: string, status: PresenceStatus) {
   return toEphemeralFrame({
     event: 'presence',
     stream: conversationId,
@@ -223,6 +231,10 @@ function eventOf(conversationId: string, actorId: string, status: PresenceStatus
     sequence: 0,
     resource: actorId,
     at: wireTime(Date.now()),
-    team: { actor_id: actorId, status } satisfies PresenceData,
+    team: {
+      actor_id: actorId,
+      status,
+      external_id: presence.externalIdOf(actorId),
+    } satisfies PresenceData,
   });
 }

@@ -13,7 +13,7 @@ export interface AdmissionOptions extends Pick<NodeOptions, 'limits' | 'siblings
   readonly cursors: Pick<Cursors, 'current'>;
   readonly sessions: Sessions<Session>;
   readonly streams: Pick<Streams, 'joinFeed' | 'leaveFeed'>;
-  readonly fanout: Pick<Fanout, 'addVersion'>;
+  readonly fanout: Pick<Fanout, 'addForm'>;
   readonly revocation: Pick<Revocation, 'changes' | 'check'>;
   /** Notes the sockets of customers (presence/presence-record.ts). */
   readonly record: { declare(socket: object, actorId: string, status: 'online'): void };
@@ -63,7 +63,7 @@ export class Admission {
     session.identify(principal, expiresAtMs);
     // No answer is mailed to a customer with an open socket (core/accounts/people/people.ts).
     if (principal.customer) record.declare(session, principal.actor.id, 'online');
-    fanout.addVersion(session.version);
+    fanout.addForm(session);
     if (revocation.changes !== rightsRead) revocation.check(session);
     if (mayHaveFeed(principal)) {
       session.hasFeed = true;

@@ -7,6 +7,7 @@ import type { SocketLimits } from '@parley/protocol/socket/socket-limits.ts';
 import { SOCKETS_SINCE, type Version } from '@parley/protocol/versions.ts';
 import type { Principal } from '../../../api/access/principal.ts';
 import type { Logger } from '../../../platform/log.ts';
+import { hidesOwnIds } from '../stream/forms.ts';
 import { type Reader, type ReaderAudience, topics } from '../stream/reader.ts';
 import type { Streams } from '../stream/streams.ts';
 import { ClientLimits } from './client-limits.ts';
@@ -92,6 +93,10 @@ export class Session implements Reader, Timed {
     return this.#principal?.customer === true ? 'customer' : 'team';
   }
 
+  get hidesOwnIds(): boolean {
+    return this.#principal !== undefined && hidesOwnIds(this.version, this.#principal);
+  }
+
   get expiresAtMs(): number | null {
     return this.#expiresAtMs;
   }
@@ -103,11 +108,20 @@ export class Session implements Reader, Timed {
 
   // The caller
 
-  /** Sets the caller, or replaces it after its rights were reread or its token was refreshed. */
+  /**
+   * Sets the caller, or replaces it after its rights were reread or its token was refreshed. A
+   * socket whose events have another form from now on is cut: its client resumes in that form.
+   */
   identify(principal: Principal, expiresAtMs: number | null): void {
     const { sessions } = this.#host;
     if (this.#state === 'closed') return;
-    if (this.#principal !== undefined) sessions.remove(this, subjectsOf(this.#principal));
+    if (this.#principal !== undefined) {
+      if (hidesOwnIds(this.version, principal) !== this.hidesOwnIds) {
+        this.cut();
+        return;
+      }
+      sessions.remove(this, subjectsOf(this.#principal));
+    }
     this.#principal = principal;
     sessions.add(this, subjectsOf(principal));
     if (this.#expiresAtMs === expiresAtMs) return;

@@ -1,7 +1,6 @@
-import { NEWEST_VERSION, type Version } from '@parley/protocol/versions.ts';
-import { cutMarked } from '../../../api/marked-json.ts';
 import type { CreatedFrame } from '../../../core/frames/frame.ts';
 import type { GatewayMetrics } from '../metrics.ts';
+import { type FormOfAudience, inForm, nameOf } from './forms.ts';
 import { OwnTopics } from './own-topics.ts';
 import { type Broadcast, type ReaderAudience, topics } from './reader.ts';
 
@@ -29,8 +28,8 @@ export class Fanout {
   readonly #publisher: Publisher;
   readonly #metrics: GatewayMetrics;
   readonly #ownTopics: OwnTopics;
-  /** The versions that any socket of this node has spoken so far. */
-  readonly #spoken = new Set<Version>();
+  /** The forms that any socket of this node has had so far, by name. */
+  readonly #forms = new Map<string, FormOfAudience>();
   #gapped: Gapped[] = [];
   #loud = 0;
   #created = SAMPLED - 1;
@@ -41,9 +40,10 @@ export class Fanout {
     this.#ownTopics = ownTopics;
   }
 
-  /** Must be called before a socket that speaks this version joins topics. */
-  addVersion(version: Version): void {
-    this.#spoken.add(version);
+  /** Must be called before a socket of this form joins topics. */
+  addForm({ version, hidesOwnIds }: FormOfAudience): void {
+    const form = { version, hidesOwnIds };
+    this.#forms.set(nameOf(form), form);
   }
 
   readonly broadcast: Broadcast = (kind, frame) => {
@@ -66,18 +66,18 @@ export class Fanout {
   }
 
   /**
-   * Derives the form of a version only if a socket here speaks it. Does not keep it as `bytesFor`
+   * Derives a form only if a socket here has it. Does not keep it as `bytesFor`
    * does: few frames are sent again, and an entry for each costs three times what the cut does.
    */
   #publish(kind: keyof typeof topics, stream: string, audience: ReaderAudience, newest: Buffer): void {
     this.#metrics.framesDelivered.inc();
-    for (const version of this.#spoken) {
+    for (const form of this.#forms.values()) {
       if (this.#loud > 0) this.#silence();
-      const topic = topics[kind](stream, { audience, version });
+      const topic = topics[kind](stream, { audience, ...form });
       const hasSockets = this.#publisher.numSubscribers(topic) > 0;
       const hasOthers = this.#ownTopics.numSubscribers(topic) > 0;
       if (!hasSockets && !hasOthers) continue;
-      const bytes = version === NEWEST_VERSION ? newest : cutMarked(version, newest);
+      const bytes = inForm(newest, form);
       if (bytes === undefined) continue;
       if (hasSockets) this.#publisher.publish(topic, bytes, false);
       if (hasOthers) this.#ownTopics.publish(topic, bytes);

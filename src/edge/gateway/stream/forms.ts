@@ -1,29 +1,57 @@
-import { NEWEST_VERSION, type Version } from '@parley/protocol/versions.ts';
-import { cutMarked } from '../../../api/marked-json.ts';
+import { ACTORS_OWN_ID_SINCE } from '@parley/protocol/schema/external-ids.ts';
+import { covers, NEWEST_VERSION, type Version } from '@parley/protocol/versions.ts';
+import type { Principal } from '../../../api/access/principal.ts';
+import { cutMarked, withoutOwnIds } from '../../../api/marked-json.ts';
 import type { BroadcastFrame } from '../../../core/frames/frame.ts';
 import type { Form } from './reader.ts';
 
+/** A form of the bytes of one audience. */
+export type FormOfAudience = Pick<Form, 'version' | 'hidesOwnIds'>;
+
 /**
- * Returns a frame's bytes for readers of this audience and version, or undefined if they get none.
- * The form of an older version is derived once, however many sockets, replays and caches share it.
+ * Returns a frame's bytes for readers of this form, or undefined if they get none. A form other
+ * than the newest is derived once, however many sockets, replays and caches share it.
  */
-export function bytesFor(frame: BroadcastFrame, { audience, version }: Form): Buffer | undefined {
-  const newest = audience === 'team' ? frame.team : frame.customer;
-  return newest === undefined || version === NEWEST_VERSION ? newest : derived(newest, version);
+export function bytesFor(frame: BroadcastFrame, form: Form): Buffer | undefined {
+  const newest = form.audience === 'team' ? frame.team : frame.customer;
+  const isNewest = form.version === NEWEST_VERSION && !form.hidesOwnIds;
+  return newest === undefined || isNewest ? newest : derived(newest, form);
 }
 
-/** Keyed by the bytes of the newest form, and kept as long as those. */
-const DERIVED = new Map<Version, WeakMap<Buffer, Buffer | null>>();
+/**
+ * Returns whether events lose the own ids of actors for this caller. Bytes of older versions, and
+ * those of customers, have none.
+ */
+export function hidesOwnIds(version: Version, { customer, seesOwnIds }: OwnIdReader): boolean {
+  return !customer && !seesOwnIds && covers(version, ACTORS_OWN_ID_SINCE);
+}
 
-function derived(bytes: Buffer, version: Version): Buffer | undefined {
-  let forms = DERIVED.get(version);
+type OwnIdReader = Pick<Principal, 'customer' | 'seesOwnIds'>;
+
+/** Returns the newest bytes in a form, or undefined if it has none of them. */
+export function inForm(newest: Buffer, { version, hidesOwnIds }: FormOfAudience): Buffer | undefined {
+  const bytes = version === NEWEST_VERSION ? newest : cutMarked(version, newest);
+  return bytes !== undefined && hidesOwnIds ? withoutOwnIds(bytes) : bytes;
+}
+
+/** Returns a name that differs between forms. */
+export function nameOf({ version, hidesOwnIds }: FormOfAudience): string {
+  return hidesOwnIds ? `${version} without own ids` : version;
+}
+
+/** By the name of the form; keyed by the bytes of the newest one, and kept as long as those. */
+const DERIVED = new Map<string, WeakMap<Buffer, Buffer | null>>();
+
+function derived(bytes: Buffer, to: FormOfAudience): Buffer | undefined {
+  const name = nameOf(to);
+  let forms = DERIVED.get(name);
   if (forms === undefined) {
     forms = new WeakMap();
-    DERIVED.set(version, forms);
+    DERIVED.set(name, forms);
   }
   let form = forms.get(bytes);
   if (form === undefined) {
-    form = cutMarked(version, bytes) ?? null;
+    form = inForm(bytes, to) ?? null;
     forms.set(bytes, form);
   }
   return form ?? undefined;

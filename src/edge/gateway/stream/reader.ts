@@ -8,6 +8,10 @@ import type { BroadcastFrame } from '../../../core/frames/frame.ts';
 export interface Reader {
   readonly audience: ReaderAudience;
   readonly version: Version;
+  /**
+   * Whether events have null in place of the own ids of actors for it (docs/contract.md#own-ids).
+   */
+  readonly hidesOwnIds: boolean;
   /** True once the socket is gone; every other method then does nothing. */
   readonly closed: boolean;
   /** Queues a text frame after everything sent or published to this socket before. */
@@ -35,8 +39,8 @@ export type ReaderAudience = 'team' | 'customer';
 /** Publishes a frame to the topics of its stream, in the form of each. */
 export type Broadcast = (kind: keyof typeof topics, frame: BroadcastFrame) => void;
 
-/** Selects one of a stream's topics: readers of one audience and version share one. */
-export type Form = Pick<Reader, 'audience' | 'version'>;
+/** Selects one of a stream's topics: readers of one form share one. */
+export type Form = Pick<Reader, 'audience' | 'version' | 'hidesOwnIds'>;
 
 /** The names of uWS topics: durable and ephemeral apart, so that the latter can be withheld. */
 export const topics = {
@@ -44,6 +48,7 @@ export const topics = {
   ephemeral: (stream: string, form: Form) => `${prefixOf(form)}~${stream}`,
 } as const;
 
-function prefixOf({ audience, version }: Form): string {
-  return version === NEWEST_VERSION ? audience : `${audience} ${version}`;
+function prefixOf({ audience, version, hidesOwnIds }: Form): string {
+  const name = version === NEWEST_VERSION ? audience : `${audience} ${version}`;
+  return hidesOwnIds ? `${name} without own ids` : name;
 }
