@@ -82,6 +82,7 @@ export class Client extends LiveApi {
         return feed === undefined || !this.#unsettled.has(feed);
       },
     });
+    options.originCheck.onRefused = (refusal) => this.#link.refuse(refusal);
     const call: LinkOptions['call'] = (path, request) => this.#rest.fetch(path, request);
     this.#link = new SocketLink(
       { ...options, call },

@@ -3,6 +3,7 @@ import { Client } from './client.ts';
 import { tried } from './errors/tried.ts';
 import type { SocketConstructor } from './link/connection.ts';
 import { Credential, isVisible } from './link/credential.ts';
+import { OriginCheck } from './link/origin-check.ts';
 import { askSource, type PageEvents, platformPage, type Source } from './link/source.ts';
 import { speaks } from './link/spoken-version.ts';
 import { TRANSPORTS, type Transport } from './link/transport.ts';
@@ -72,8 +73,10 @@ export function connect({
     transport === 'websocket' ? WebSocket !== undefined : speaks(version, STREAMS_SINCE),
   );
   let cell: string | undefined;
+  const origin = async () => cell ?? base ?? askSource('url_source', url as Source, baseUrlOf, timing);
   return new Client({
-    origin: async () => cell ?? base ?? askSource('url_source', url as Source, baseUrlOf, timing),
+    origin,
+    originCheck: new OriginCheck({ origin, fetch }, page !== undefined),
     follow: (error) => {
       cell = error?.cell_url ?? cell;
       return error?.cell_url;

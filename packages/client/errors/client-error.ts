@@ -12,6 +12,7 @@ export const CLIENT_ERRORS = {
   credential_rejected: 'The server does not accept the key or token.',
   account_rejected: 'The account is another one, or has no subscription.',
   version_rejected: 'The server does not support this version.',
+  origin_rejected: 'The server does not allow pages of this origin.',
   forbidden: 'The caller may not open a socket.',
   protocol: 'Client and server do not understand each other.',
   store: 'The store failed: messages that wait may not survive a reload.',

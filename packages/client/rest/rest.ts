@@ -8,6 +8,7 @@ import { type ClientError, clientError } from '../errors/client-error.ts';
 import { lost, type ParleyError, reasonOf } from '../errors/parley-error.ts';
 import { hexOf } from '../events/hex.ts';
 import { type CallOptions, within } from '../link/call-scope.ts';
+import type { OriginCheck } from '../link/origin-check.ts';
 import { Backoff, Pauses } from '../link/pauses.ts';
 import { answerOf, requestHeaders, type Server } from '../link/server.ts';
 import { speaks } from '../link/spoken-version.ts';
@@ -17,6 +18,7 @@ import type { UploadHost } from './upload.ts';
 import type { XhrConstructor } from './xhr.ts';
 
 export interface RestOptions extends Server {
+  readonly originCheck: OriginCheck;
   /** Undefined where the platform has none. */
   readonly XMLHttpRequest: XhrConstructor | undefined;
 }
@@ -127,7 +129,7 @@ export class Rest {
 
   /** Makes one request within 30 s: a vanished peer may leave a connection open for minutes. */
   async #try({ method, path, body, idempotencyKey }: Call, parent: AbortSignal): Promise<unknown> {
-    const { origin, credential, fetch, timing } = this.#options;
+    const { origin, credential, fetch, originCheck, timing } = this.#options;
     const [base, token] = await Promise.all([origin(), credential.current()]);
     return within(timing, { timeoutMs: TRY_MS }, parent, async (signal) => {
       const response = await fetch(`${base}${path}`, {
@@ -138,7 +140,11 @@ export class Rest {
         },
         ...(body && { body }),
         signal,
+      }).catch((failure: unknown) => {
+        if (!signal.aborted) void originCheck.ask();
+        throw originCheck.refusal ?? failure;
       });
+      originCheck.isOver = true;
       if (response.status === 401) credential.expired(token);
       const answer = await answerOf(response);
       this.#host.answered(answer);
