@@ -64,8 +64,8 @@ export class Client extends LiveApi {
     const { timing, page, credential } = options;
     const { signal: closing } = this.closing;
     const failed = (error: ClientError) => {
-      this.connection.set({ error });
-      this.emit('error', error);
+      const news = this.connection.failed(error);
+      if (news) this.emit('error', news);
     };
     credential.onFailed = (error) => this.#isClosed || failed(clientError('token_source', true, error));
     this.#rest = new Rest(options, { closing, failed, answered: (answer) => this.answered(answer) });
@@ -462,7 +462,8 @@ export class Client extends LiveApi {
 
   #changed(): void {
     const state = this.#currentState();
-    this.connection.set({ state, transport: this.transport, ...(state === 'live' ? { error: null } : {}) });
+    this.connection.set({ state, transport: this.transport });
+    if (state === 'live') this.connection.succeeded();
     if (state === this.#state) return;
     this.#state = state;
     this.emit('state', state);

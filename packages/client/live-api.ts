@@ -112,7 +112,7 @@ export abstract class LiveApi extends Api {
   /** Learns from an answer of the server. */
   protected answered(answer: object): void {
     this.actors.learnFrom(answer);
-    if (this.state === 'live') this.connection.set({ error: null });
+    if (this.state === 'live') this.connection.succeeded();
   }
 
   protected override touched(conversationId: string, isRead = false): void {

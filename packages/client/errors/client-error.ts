@@ -33,6 +33,8 @@ export interface ClientError {
   readonly key?: string;
   /** False: the client has given up, and `end` follows. */
   readonly willRetry: boolean;
+  /** Tries that have failed for this reason since the client was live, with this one. */
+  readonly attempt: number;
 }
 
 export function clientError(
@@ -40,9 +42,9 @@ export function clientError(
   willRetry: boolean,
   error?: ErrorObject | ConnectionEnd | Error,
 ): ClientError {
-  const detail = error !== undefined && 'message' in error ? error.message : '';
-  const message = detail === '' ? CLIENT_ERRORS[reason] : `${CLIENT_ERRORS[reason]} ${detail}`;
-  return { reason, message, willRetry, ...(error && { error }) };
+  const detail = error && ('message' in error ? error.message : error.reason);
+  const message = detail ? `${CLIENT_ERRORS[reason]} ${detail}` : CLIENT_ERRORS[reason];
+  return { reason, message, willRetry, attempt: 1, ...(error && { error }) };
 }
 
 /** Returns undefined for an end in normal operation. */

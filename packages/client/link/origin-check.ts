@@ -8,7 +8,9 @@ import { answerOf, type Server } from './server.ts';
  */
 export class OriginCheck {
   readonly #server: Pick<Server, 'origin' | 'fetch'>;
-  /** Whether the server has answered, which it does not do for a refused origin, or is being asked. */
+  /**
+   * Whether the server has answered, which it does not do for a refused origin, or is being asked.
+   */
   isOver: boolean;
   /** The refusal, which is final. */
   refusal: ParleyError | undefined;
