@@ -51,18 +51,37 @@ export function useInbox(query: InboxQuery = {}): Showing<InboxSnapshot, Inbox> 
   });
 }
 
+/** What a component shows of a conversation. */
+export interface ConversationSelection<Selected> extends ConversationOptions {
+  /**
+   * Returns a value, or an object or list of values. The component is rendered only if one of them
+   * is another one than before.
+   */
+  readonly select: (conversation: Showing<ConversationSnapshot, LiveConversation>) => Selected;
+}
+
 /**
  * Follows a conversation. Null follows none. Components with the same conversation share it, with
- * the options of the first component. An ended one is opened again once it is readable.
+ * the page size of the first component. An ended one is opened again once it is readable. With
+ * `select`, returns what that returns.
  */
+export function useConversation<Selected>(
+  id: string | null,
+  options: ConversationSelection<Selected>,
+): Selected;
 export function useConversation(
   id: string | null,
   options?: ConversationOptions,
-): Showing<ConversationSnapshot, LiveConversation> {
+): Showing<ConversationSnapshot, LiveConversation>;
+export function useConversation(
+  id: string | null,
+  { select, ...options }: Partial<ConversationSelection<unknown>> = {},
+): unknown {
   return useLive({
     key: id === null ? null : conversationKey(id),
     open: (client) => opened(client.conversation(id!, options)),
     before: BEFORE_CONVERSATION,
+    select,
   });
 }
 

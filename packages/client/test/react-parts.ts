@@ -74,6 +74,16 @@ const PARTS = {
       messages.map((message) => h(Row, { key: message.key, message })),
     );
   },
+  Title({ id }: { id: string }) {
+    count('Title');
+    const { title, size } = useConversation(id, {
+      select: ({ conversation }) => ({
+        title: conversation?.title ?? '',
+        size: conversation?.participants?.length ?? 0,
+      }),
+    });
+    return h(List, { id: 'title', items: [title, `${size}`] });
+  },
   Thread({ id, messageId }: { id: string; messageId: string }) {
     count('Thread');
     const { root, messages, live } = useThread(id, messageId);
