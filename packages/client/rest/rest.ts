@@ -61,10 +61,10 @@ export class Rest {
   }
 
   /** Implements Api.fetch. */
-  fetch<T>(path: string, { method = 'GET', body, ...options }: FetchOptions = {}): Promise<T> {
+  fetch<T>(path: string, { method = 'GET', body, mostTries = 5, ...options }: FetchOptions = {}): Promise<T> {
     const idempotencyKey = method === 'GET' ? undefined : randomId();
     const call = { method, path, body: body && JSON.stringify(body), idempotencyKey };
-    return this.#retry<T>(call, options, MOST_TRIES);
+    return this.#retry<T>(call, options, mostTries);
   }
 
   /** The host of uploads, which are loaded on first use. */
@@ -100,7 +100,7 @@ export class Rest {
     this.#pauses.wake();
   }
 
-  #retry<T>(call: Call, options: CallOptions, mostTries = Number.POSITIVE_INFINITY): Promise<T> {
+  #retry<T>(call: Call, options: CallOptions, mostTries = Infinity): Promise<T> {
     const { timing, credential, follow, mostWaitMs } = this.#options;
     const backoff = new Backoff(timing, mostWaitMs);
     /** The status of the last try, if it has changed the token or the server. */
@@ -179,5 +179,4 @@ export function randomId(): string {
 
 /** The sub-objects of events, and the reactions, which have their own events. */
 const EVENT_PARTS = ['sender', 'attachments', 'reactions'] as const;
-const MOST_TRIES = 5;
 const TRY_MS = 30_000;
