@@ -1,3 +1,4 @@
+import type { DeclaredStatus } from '@parley/protocol/resources/activity.ts';
 import { NEWEST_VERSION, STREAMS_SINCE } from '@parley/protocol/versions.ts';
 import { Client } from './client.ts';
 import { tried } from './errors/tried.ts';
@@ -40,6 +41,11 @@ export interface ConnectOptions {
   readonly XMLHttpRequest?: XhrConstructor;
   /** In a browser, the page's own events by default. */
   readonly page?: PageEvents;
+  /**
+   * The caller's presence while connected; `online` is `away` while the page is hidden. False
+   * declares none. By default `online` in a page, and none elsewhere.
+   */
+  readonly presence?: DeclaredStatus | false;
   /** Longest wait between two tries, in milliseconds; 15,000 by default. */
   readonly mostWaitMs?: number;
   /** Time and randomness of the platform by default. */
@@ -62,6 +68,7 @@ export function connect({
   // Browsers refuse to call it as a method of another object.
   fetch = (...request) => globalThis.fetch(...request),
   page = platformPage(),
+  presence = page !== undefined && 'online',
   mostWaitMs = 15_000,
   timing = SYSTEM_TIMING,
   store,
@@ -89,6 +96,7 @@ export function connect({
     fetch,
     XMLHttpRequest,
     page,
+    presence,
     mostWaitMs,
     timing,
     store,

@@ -94,7 +94,10 @@ export abstract class LiveApi extends Api {
     });
   }
 
-  /** Declares the caller's own presence, now and on each new connection. Rejects as `request`. */
+  /**
+   * Declares the caller's own presence, now and on each new connection, in place of the option
+   * `presence`. Rejects as `request`.
+   */
   async setPresence(status: DeclaredStatus): Promise<void> {
     await this.request('presence', { status });
   }

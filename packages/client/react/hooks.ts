@@ -1,4 +1,5 @@
-import { useCallback } from 'react';
+import type { DeclaredStatus } from '@parley/protocol/resources/activity.ts';
+import { useCallback, useEffect } from 'react';
 import type { SearchFilter } from '../api.ts';
 import type { Client } from '../client.ts';
 import {
@@ -29,6 +30,7 @@ import { NOTHING as NO_RUN, type Run } from '../runs/run.ts';
 import type { RunSnapshot } from '../runs/run-snapshot.ts';
 import type { LivePool, Opened } from './live-pool.ts';
 import type { Showing } from './noted-reads.ts';
+import { useClient } from './provider.ts';
 import { SEARCHING, SearchResults, type SearchSnapshot } from './search-results.ts';
 import { useLive } from './use-live.ts';
 
@@ -139,6 +141,19 @@ export function usePresence(actorIds: readonly string[]): Showing<PresenceSnapsh
     open: (client) => opened(client.presence(ids)),
     before: NO_PRESENCE,
   });
+}
+
+/**
+ * Declares the caller's own presence, in place of the option `presence` of `connect`, and again
+ * when it is another one. `online` is `away` while the page is hidden.
+ */
+export function useOwnPresence(status: DeclaredStatus): void {
+  const client = useClient();
+  const isLive = useConnection().state === 'live';
+  useEffect(() => {
+    // A connection that is lost meanwhile is followed by another one.
+    if (isLive) client?.setPresence(status).catch(() => {});
+  }, [client, status, isLive]);
 }
 
 /** Follows the caller's notifications. */

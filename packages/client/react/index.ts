@@ -10,6 +10,7 @@ export {
   useInbox,
   useMessagesAround,
   useNotifications,
+  useOwnPresence,
   usePresence,
   useRun,
   useSearch,

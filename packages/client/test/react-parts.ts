@@ -7,6 +7,7 @@ import {
   useConversation,
   useInbox,
   useNotifications,
+  useOwnPresence,
   usePresence,
   useRun,
   useSearch,
@@ -100,6 +101,10 @@ const PARTS = {
     count('Presence');
     const { presence } = usePresence(ids);
     return h(List, { id: 'presence', items: ids.map((id) => presence.get(id) ?? '') });
+  },
+  OwnPresence({ status }: { status: 'online' | 'away' }) {
+    useOwnPresence(status);
+    return h('output');
   },
   Notifications() {
     count('Notifications');

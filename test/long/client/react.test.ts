@@ -73,6 +73,9 @@ t.test('every hook shows what its live object has', async (t) => {
   await shows(page, 'presence', ['offline']);
   await client.setPresence('online');
   await shows(page, 'presence', ['online']);
+  await until(() => other.presence.get(ada.id) === 'online', { what: 'ada, whose page is visible' });
+  await show(page, ['Typing', { id }], ['OwnPresence', { status: 'away' }], ['Notifications'], ['Unread']);
+  await until(() => other.presence.get(ada.id) === 'away', { what: 'what the hook declares' });
   other.typing();
   await shows(page, 'typing', [NAMES.grace]);
   await page.evaluate('declareTyping()');

@@ -100,8 +100,9 @@ export class HttpSocket implements SocketLike {
         this.#act(request, 'mark-read', { sequence: request.sequence });
         return;
       case 'presence':
-        this.#presence = request.status;
         this.#reply(request.id, {});
+        if (request.status === this.#presence) return;
+        this.#presence = request.status;
         break;
       case 'subscribe':
         this.#joining.set(request.conversation_id, request);
