@@ -99,13 +99,14 @@ const LIVE = ['conversation', 'inbox', 'lists', 'notifications', 'outbox', 'peop
  */
 const LOADED_AT_ONCE: RolldownPluginOption = {
   name: 'loaded-at-once',
-  transform(code) {
+  transform(code, id) {
     const imports: string[] = [];
     const body = code.replace(/\{ (\w+) \} = await import\(('[^']+')\)/g, (_, name, path) => {
       const loaded = `loaded${imports.length}`;
       imports.push(`import { ${name} as ${loaded} } from ${path};`);
       return `${name} = ${loaded}`;
     });
+    if (/\bimport\(/.test(body)) throw new Error(`An import is not loaded at once: ${id}`);
     return imports.length === 0 ? null : { code: imports.join('') + body, map: null };
   },
 };

@@ -1,4 +1,5 @@
 import type { ErrorObject } from '@parley/protocol/errors/error-envelope.ts';
+import type { DeclaredStatus } from '@parley/protocol/resources/activity.ts';
 import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { ChatMessage, SendMessageBody } from '@parley/protocol/resources/chat-message.ts';
 import type { CommandFields, CommandResult } from '@parley/protocol/socket/commands.ts';
@@ -22,9 +23,9 @@ import {
 import { DeliveredVersions, isNewsOf } from './events/conversation-feed.ts';
 import type { CallOptions } from './link/call-scope.ts';
 import type { Connection, Incoming } from './link/connection.ts';
-import { type RequestOp, Requests } from './link/requests.ts';
+import { type RequestOp, Requests, type RequestsHost } from './link/requests.ts';
 import { type LinkOptions, type ReadyFrame, SocketLink } from './link/socket-link.ts';
-import { type PageEvents, watchPage } from './link/source.ts';
+import { isHidden, type PageEvents, watchPage } from './link/source.ts';
 import type { Transport } from './link/transport.ts';
 import { LiveApi } from './live-api.ts';
 import type { Outbox, OutboxHost } from './outbox/outbox.ts';
@@ -35,6 +36,7 @@ import type { OutboxStore } from './store/outbox-store.ts';
 
 export interface ClientOptions extends Omit<LinkOptions, 'call'>, RestOptions {
   readonly page: PageEvents | undefined;
+  readonly presence: DeclaredStatus | false;
   readonly store: OutboxStore | undefined;
 }
 
@@ -64,8 +66,8 @@ export class Client extends LiveApi {
     const { timing, page, credential } = options;
     const { signal: closing } = this.closing;
     const failed = (error: ClientError) => {
-      this.connection.set({ error });
-      this.emit('error', error);
+      const news = this.connection.failed(error);
+      if (news) this.emit('error', news);
     };
     credential.onFailed = (error) => this.#isClosed || failed(clientError('token_source', true, error));
     this.#rest = new Rest(options, { closing, failed, answered: (answer) => this.answered(answer) });
@@ -73,15 +75,18 @@ export class Client extends LiveApi {
     this.#ownIds = new OwnIds((name) => this.conversations.get(name), timing);
     this.#outboxHost = { timing, closing, rest: this.#rest, failed, unsent };
     this.#outbox = options.store?.outbox(this.#outboxHost);
-    this.#requests = new Requests({
+    const requestsHost: RequestsHost = {
       timing,
       closing,
       current: () => this.#link.current,
+      isHidden: () => isHidden(page),
       isCaughtUp: (conversationId) => {
         const feed = this.#feeds.get(conversationId);
         return feed === undefined || !this.#unsettled.has(feed);
       },
-    });
+    };
+    this.#requests = new Requests(requestsHost, options.presence);
+    options.originCheck.onRefused = (refusal) => this.#link.refuse(refusal);
     const call: LinkOptions['call'] = (path, request) => this.#rest.fetch(path, request);
     this.#link = new SocketLink(
       { ...options, call },
@@ -104,10 +109,11 @@ export class Client extends LiveApi {
     );
     this.#link.open();
     if (page === undefined) return;
-    const unwatch = watchPage(page, () => {
+    const wake = () => {
       this.#link.wake();
       this.#rest.wake();
-    });
+    };
+    const unwatch = watchPage(page, wake, () => this.#requests.declare());
     closing.addEventListener('abort', unwatch);
   }
 
@@ -461,7 +467,8 @@ export class Client extends LiveApi {
 
   #changed(): void {
     const state = this.#currentState();
-    this.connection.set({ state, transport: this.transport, ...(state === 'live' ? { error: null } : {}) });
+    this.connection.set({ state, transport: this.transport });
+    if (state === 'live') this.connection.succeeded();
     if (state === this.#state) return;
     this.#state = state;
     this.emit('state', state);

@@ -1,8 +1,10 @@
+import type { DeclaredStatus } from '@parley/protocol/resources/activity.ts';
 import { NEWEST_VERSION, STREAMS_SINCE } from '@parley/protocol/versions.ts';
 import { Client } from './client.ts';
 import { tried } from './errors/tried.ts';
 import type { SocketConstructor } from './link/connection.ts';
 import { Credential, isVisible } from './link/credential.ts';
+import { OriginCheck } from './link/origin-check.ts';
 import { askSource, type PageEvents, platformPage, type Source } from './link/source.ts';
 import { speaks } from './link/spoken-version.ts';
 import { TRANSPORTS, type Transport } from './link/transport.ts';
@@ -39,6 +41,11 @@ export interface ConnectOptions {
   readonly XMLHttpRequest?: XhrConstructor;
   /** In a browser, the page's own events by default. */
   readonly page?: PageEvents;
+  /**
+   * The caller's presence while connected; `online` is `away` while the page is hidden. False
+   * declares none. By default `online` in a page, and none elsewhere.
+   */
+  readonly presence?: DeclaredStatus | false;
   /** Longest wait between two tries, in milliseconds; 15,000 by default. */
   readonly mostWaitMs?: number;
   /** Time and randomness of the platform by default. */
@@ -61,6 +68,7 @@ export function connect({
   // Browsers refuse to call it as a method of another object.
   fetch = (...request) => globalThis.fetch(...request),
   page = platformPage(),
+  presence = page !== undefined && 'online',
   mostWaitMs = 15_000,
   timing = SYSTEM_TIMING,
   store,
@@ -72,8 +80,10 @@ export function connect({
     transport === 'websocket' ? WebSocket !== undefined : speaks(version, STREAMS_SINCE),
   );
   let cell: string | undefined;
+  const origin = async () => cell ?? base ?? askSource('url_source', url as Source, baseUrlOf, timing);
   return new Client({
-    origin: async () => cell ?? base ?? askSource('url_source', url as Source, baseUrlOf, timing),
+    origin,
+    originCheck: new OriginCheck({ origin, fetch }, page !== undefined),
     follow: (error) => {
       cell = error?.cell_url ?? cell;
       return error?.cell_url;
@@ -86,6 +96,7 @@ export function connect({
     fetch,
     XMLHttpRequest,
     page,
+    presence,
     mostWaitMs,
     timing,
     store,

@@ -94,7 +94,10 @@ export abstract class LiveApi extends Api {
     });
   }
 
-  /** Declares the caller's own presence, now and on each new connection. Rejects as `request`. */
+  /**
+   * Declares the caller's own presence, now and on each new connection, in place of the option
+   * `presence`. Rejects as `request`.
+   */
   async setPresence(status: DeclaredStatus): Promise<void> {
     await this.request('presence', { status });
   }
@@ -112,7 +115,7 @@ export abstract class LiveApi extends Api {
   /** Learns from an answer of the server. */
   protected answered(answer: object): void {
     this.actors.learnFrom(answer);
-    if (this.state === 'live') this.connection.set({ error: null });
+    if (this.state === 'live') this.connection.succeeded();
   }
 
   protected override touched(conversationId: string, isRead = false): void {

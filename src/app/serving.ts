@@ -67,7 +67,7 @@ export async function openServing(
   disposer.add('purge', purge, (it) => it.close());
 
   let draining = false;
-  const origins = new AllowedOrigins(config.allowedOrigins, { loopback: demo !== undefined });
+  const origins = new AllowedOrigins(config.allowedOrigins, { loopback: demo !== undefined, log });
   const parts = { database, engine, files, draining: () => draining };
   const probes = {
     health: healthRoutes(parts, supervision),
@@ -110,7 +110,7 @@ export async function openServing(
         },
       }),
       ...consolePageRoutes({ filesOrigin: filesOrigin(config.s3) }),
-      ...upgradeRoutes(),
+      ...upgradeRoutes(origins),
       ...(files === undefined
         ? {}
         : fileRoutes(files, metrics, {

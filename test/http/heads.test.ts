@@ -3,6 +3,7 @@
 import { request } from 'node:http';
 import t from 'tap';
 import { upgradeRoutes } from '../../src/edge/gateway/routes.ts';
+import { AllowedOrigins } from '../../src/platform/http/origins.ts';
 import { MAX_HEAD_BYTES } from '../../src/platform/http/request-head.ts';
 import { startNginx } from '../support/nginx.ts';
 import { RawClient } from '../support/raw-client.ts';
@@ -109,7 +110,7 @@ t.test('an Idempotency-Key loses bytes beyond ASCII at its end', async (t) => {
 });
 
 t.test('GET /v1/realtime without an upgrade is answered 426', async (t) => {
-  const { port } = await serve(t, { publicRoutes: upgradeRoutes() });
+  const { port } = await serve(t, { publicRoutes: upgradeRoutes(new AllowedOrigins([])) });
   const { status, headers, body } = await get(port, '/v1/realtime');
   t.equal(status, 426);
   t.equal(headers.upgrade, 'websocket');

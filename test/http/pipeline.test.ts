@@ -3,7 +3,9 @@ import { FORMER_NAMES, VERSIONS } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { Idempotency } from '../../src/api/access/idempotency.ts';
 import { createRateLimits } from '../../src/api/access/rate-limit.ts';
+import { upgradeRoutes } from '../../src/edge/gateway/routes.ts';
 import { AllowedOrigins } from '../../src/platform/http/origins.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { openTestDatabase } from '../access/rows.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
@@ -361,6 +363,42 @@ t.test('pages of allowed origins may call; others get no CORS headers', async (t
   t.match(answer.headers.get('access-control-expose-headers'), 'Request-Id');
   t.equal(answer.headers.get('vary'), 'Origin');
 });
+
+t.test(
+  'a refused origin is logged once, and a hundred at most; the address of sockets says why',
+  async (t) => {
+    const lines: string[] = [];
+    const log = createLog('warn', { write: (line: string) => void lines.push(line) });
+    const origins = new AllowedOrigins(['https://app.example'], { log });
+    const fixture = await serve(t, { origins, publicRoutes: upgradeRoutes(origins) });
+    const preflight = (origin: string) =>
+      fetch(`${fixture.url}/v1/things/a`, {
+        method: 'OPTIONS',
+        headers: { Origin: origin, 'Access-Control-Request-Method': 'GET' },
+      });
+    for (const origin of ['https://evil.example', 'https://evil.example', 'https://app.example']) {
+      await preflight(origin);
+    }
+    t.match(
+      lines.map((line) => JSON.parse(line)),
+      [{ origin: 'https://evil.example', msg: /PARLEY_ALLOWED_ORIGINS/ }],
+    );
+    for (let n = 0; n < 200; n++) await preflight(`https://${n}.example`);
+    t.equal(lines.length, 100);
+
+    const ask = (origin: string) => fetch(`${fixture.url}/v1/realtime`, { headers: { Origin: origin } });
+    const refused = await ask('https://evil.example');
+    t.match([refused.status, refused.headers.get('access-control-allow-origin')], [403, '*']);
+    t.match(await refused.json(), {
+      error: {
+        code: 'insufficient_permissions',
+        param: 'Origin',
+        message: /evil\.example .*ALLOWED_ORIGINS/,
+      },
+    });
+    for (const origin of ['https://app.example', fixture.url]) t.equal((await ask(origin)).status, 426);
+  },
+);
 
 t.test('the pipeline handles an Idempotency-Key', async (t) => {
   const fixture = await serve(t, { idempotency: new Idempotency({ database: await openTestDatabase(t) }) });

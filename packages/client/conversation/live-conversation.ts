@@ -27,6 +27,7 @@ import { type FetchOptions, pagesOf, type QueryValues, queryOf } from '../rest/p
 import { conversationPath, messagePath, participantPath } from '../rest/paths.ts';
 import { randomId } from '../rest/rest.ts';
 import type { AttachmentInput, UploadOptions } from '../rest/upload.ts';
+import { handled } from '../timing/serial-queue.ts';
 import type { ConversationHost } from './conversation-host.ts';
 import { LiveThread, type ThreadOptions } from './live-thread.ts';
 import { LiveTimeline, UNREAD } from './live-timeline.ts';
@@ -67,14 +68,14 @@ export class LiveConversation extends LiveTimeline<
   /** Use Client.conversation. */
   constructor(id: string, host: ConversationHost, { pageSize = 30 }: ConversationOptions = {}) {
     super(NOTHING, host.timing, async (owner) => {
-      const [{ ConversationView }, found] = await Promise.all([
-        import('./view/conversation-view.ts'),
-        host.ownIds.find(id).catch((error: ParleyError) => {
-          // Its use is refused again, as that of an unknown id is.
-          if (error.error) return id;
-          throw error;
-        }),
-      ]);
+      const finding = host.ownIds.find(id).catch((error: ParleyError) => {
+        // Its use is refused again, as that of an unknown id is.
+        if (error.error) return id;
+        throw error;
+      });
+      void handled(finding);
+      const { ConversationView } = await import('./view/conversation-view.ts');
+      const found = await finding;
       this.#id = found;
       return new ConversationView(found, host, owner, pageSize);
     });

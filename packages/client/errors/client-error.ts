@@ -12,6 +12,7 @@ export const CLIENT_ERRORS = {
   credential_rejected: 'The server does not accept the key or token.',
   account_rejected: 'The account is another one, or has no subscription.',
   version_rejected: 'The server does not support this version.',
+  origin_rejected: 'The server does not allow pages of this origin.',
   forbidden: 'The caller may not open a socket.',
   protocol: 'Client and server do not understand each other.',
   store: 'The store failed: messages that wait may not survive a reload.',
@@ -32,6 +33,8 @@ export interface ClientError {
   readonly key?: string;
   /** False: the client has given up, and `end` follows. */
   readonly willRetry: boolean;
+  /** Tries that have failed for this reason since the client was live, with this one. */
+  readonly attempt: number;
 }
 
 export function clientError(
@@ -39,9 +42,9 @@ export function clientError(
   willRetry: boolean,
   error?: ErrorObject | ConnectionEnd | Error,
 ): ClientError {
-  const detail = error !== undefined && 'message' in error ? error.message : '';
-  const message = detail === '' ? CLIENT_ERRORS[reason] : `${CLIENT_ERRORS[reason]} ${detail}`;
-  return { reason, message, willRetry, ...(error && { error }) };
+  const detail = error && ('message' in error ? error.message : error.reason);
+  const message = detail ? `${CLIENT_ERRORS[reason]} ${detail}` : CLIENT_ERRORS[reason];
+  return { reason, message, willRetry, attempt: 1, ...(error && { error }) };
 }
 
 /** Returns undefined for an end in normal operation. */

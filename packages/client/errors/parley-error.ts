@@ -92,8 +92,9 @@ export function ended(): ParleyError {
 
 function codeOfStatus(status: number): ClientErrorReason {
   if (status === 401) return 'credential_rejected';
-  if (status < 400) return 'protocol';
-  return PASSING.has(status) || status === 503 ? 'server_busy' : 'server_error';
+  if (PASSING.has(status) || status === 503) return 'server_busy';
+  // Of another server, or of one that does not understand the request.
+  return status < 500 ? 'protocol' : 'server_error';
 }
 
 /** Request Timeout, Too Early, Too Many Requests; proxies send them without an error object. */

@@ -183,7 +183,7 @@ function frameOf(data: unknown): Incoming | ReplyFrame | undefined {
 }
 
 /** The close code, sent and reported, after a frame that is not JSON: the link is not trusted. */
-const UNREADABLE = 3000;
+export const UNREADABLE = 3000;
 
 /** Milliseconds to the first frame: a proxy that is mute, or holds it back, raises no error. */
 export const FIRST_FRAME_MS = 5_000;

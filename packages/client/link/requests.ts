@@ -16,6 +16,8 @@ export interface RequestsHost {
   /** Aborts when the client is closed. */
   readonly closing: AbortSignal;
   current(): Connection | undefined;
+  /** Whether the page is hidden, so that the person is away. */
+  isHidden(): boolean;
   /** Returns false while the connection is catching up with a followed conversation. */
   isCaughtUp(conversationId: string): boolean;
 }
@@ -36,11 +38,13 @@ interface Pending {
 export class Requests {
   readonly #host: RequestsHost;
   readonly #pending = new Set<Pending>();
-  #presence: DeclaredStatus | undefined;
+  /** What the application has declared last. */
+  #presence: DeclaredStatus | false;
   #isOver = false;
 
-  constructor(host: RequestsHost) {
+  constructor(host: RequestsHost, presence: DeclaredStatus | false) {
     this.#host = host;
+    this.#presence = presence;
   }
 
   /** Rejects with ParleyError, or as CallOptions say; `timeoutMs` is 10,000 by default. */
@@ -54,14 +58,26 @@ export class Requests {
     }
     const { timing, closing } = this.#host;
     const limits = { timeoutMs: TIMEOUT_MS, ...options };
-    const result = await within(timing, limits, closing, (signal) => this.#ask(op, fields, signal));
-    if (op === 'presence') this.#presence = (fields as CommandFields<'presence'>).status;
+    const declared = op === 'presence' && (fields as CommandFields<'presence'>).status;
+    const asked = declared ? this.#shown(declared) : fields;
+    const result = await within(timing, limits, closing, (signal) => this.#ask(op, asked, signal));
+    this.#presence = declared || this.#presence;
     return result as unknown as CommandResult<O>;
   }
 
   attached(connection: Connection): void {
-    if (this.#presence !== undefined) connection.ask('presence', { status: this.#presence }, () => {});
+    this.declare(connection);
     this.flush();
+  }
+
+  /** Declares the presence again, because the connection is new or the page was hidden or shown. */
+  declare(connection: Connection | undefined = this.#host.current()): void {
+    if (this.#presence) connection?.ask('presence', this.#shown(this.#presence), () => {});
+  }
+
+  /** Returns what others see of a declared presence. */
+  #shown(status: DeclaredStatus): CommandFields<'presence'> {
+    return { status: this.#host.isHidden() ? 'away' : status };
   }
 
   /** Sends the waiting requests that the current connection can take. */

@@ -1,3 +1,4 @@
+import type { CLOSE_CODES } from '@parley/protocol/socket/close-codes.ts';
 import type { ServerFrame } from '@parley/protocol/socket/server-frames.ts';
 import { AUTHENTICATE_MS } from '@parley/protocol/socket/socket-limits.ts';
 import { type ClientError, clientError, reasonOfEnd } from '../errors/client-error.ts';
@@ -29,6 +30,7 @@ import {
   MOVED,
   NEXT,
   OPENS,
+  OVER,
   PAUSE,
   READY,
   RELAY,
@@ -37,6 +39,7 @@ import {
   WAKE,
   YIELD,
 } from './link-table.ts';
+import type { OriginCheck } from './origin-check.ts';
 import { Backoff } from './pauses.ts';
 import type { Server } from './server.ts';
 import type { Transport } from './transport.ts';
@@ -44,6 +47,7 @@ import type { TransportChoice } from './transport-choice.ts';
 
 export interface LinkOptions extends Server {
   readonly choice: TransportChoice;
+  readonly originCheck: OriginCheck;
   /** Undefined only if `choice` excludes it. */
   readonly WebSocket: SocketConstructor | undefined;
   /** Sends a request over REST. Rejects with ParleyError. */
@@ -110,6 +114,12 @@ export class SocketLink {
   /** Tries now, as the network is back or the page visible, but keeps a wait from the server. */
   wake(): void {
     this.#try(WAKE);
+  }
+
+  /** Ends for good: the server refuses the origin of the page. */
+  refuse({ message, error }: ParleyError): void {
+    if (this.#state !== OVER)
+      this.#finish({ code: FORBIDDEN, reason: message, error: error! }, 'origin_rejected');
   }
 
   /** Closes the previous connection, because everything has arrived. */
@@ -253,7 +263,7 @@ export class SocketLink {
     } else if (connection === this.#opening) this.#opening = undefined;
     else return;
     const { next, waitMs } = afterClose(end);
-    const { credential, choice, follow } = this.#options;
+    const { credential, choice, follow, originCheck } = this.#options;
     const move = this.#on(event);
     if (move === RUNGS) return void this.#climb();
     if (!move) return;
@@ -271,6 +281,7 @@ export class SocketLink {
     if (next === 'start_afresh') this.#listener.cursorRefused();
     // The network ended it: servers close with codes of their own, the client itself with 1000.
     const isOfNetwork = end.code < 4000 && end.code !== 1000;
+    if (isOfNetwork && connection.progress === 'unanswered') void originCheck.ask();
     if (move === FALLS && isOfNetwork && choice.failed(connection.transport, connection.progress))
       this.open();
     else if (move !== RELAY) this.#plan(waitMs === 0 ? PAUSE : BID, waitMs + this.#backoff.next());
@@ -324,6 +335,8 @@ export class SocketLink {
   }
 }
 
+/** The code of a refused socket, which browsers do not show. */
+const FORBIDDEN: (typeof CLOSE_CODES)['forbidden']['code'] = 4403;
 const REFRESH_AGAIN_MS = 5_000;
 const MAX_MOVES = 5;
 

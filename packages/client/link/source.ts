@@ -43,11 +43,20 @@ export function platformPage(): PageEvents | undefined {
   return platform.addEventListener === undefined ? undefined : (platform as PageEvents);
 }
 
-/** Returns the function that stops watching. */
-export function watchPage(page: PageEvents, wake: () => void): () => void {
+/** Returns whether the page has a document that is hidden. */
+export function isHidden(page: PageEvents | undefined): boolean {
+  return page?.document?.visibilityState === 'hidden';
+}
+
+/**
+ * Calls `wake` when another try is worthwhile, and `changed` when the page was hidden or shown.
+ * Returns the function that stops watching.
+ */
+export function watchPage(page: PageEvents, wake: () => void, changed: () => void): () => void {
   const { document } = page;
   const shown = () => {
-    if (document?.visibilityState === 'visible') wake();
+    if (!isHidden(page)) wake();
+    changed();
   };
   page.addEventListener('online', wake);
   document?.addEventListener('visibilitychange', shown);

@@ -1,4 +1,5 @@
-import { useCallback } from 'react';
+import type { DeclaredStatus } from '@parley/protocol/resources/activity.ts';
+import { useCallback, useEffect } from 'react';
 import type { SearchFilter } from '../api.ts';
 import type { Client } from '../client.ts';
 import {
@@ -29,6 +30,7 @@ import { NOTHING as NO_RUN, type Run } from '../runs/run.ts';
 import type { RunSnapshot } from '../runs/run-snapshot.ts';
 import type { LivePool, Opened } from './live-pool.ts';
 import type { Showing } from './noted-reads.ts';
+import { useClient } from './provider.ts';
 import { SEARCHING, SearchResults, type SearchSnapshot } from './search-results.ts';
 import { useLive } from './use-live.ts';
 
@@ -51,18 +53,37 @@ export function useInbox(query: InboxQuery = {}): Showing<InboxSnapshot, Inbox> 
   });
 }
 
+/** What a component shows of a conversation. */
+export interface ConversationSelection<Selected> extends ConversationOptions {
+  /**
+   * Returns a value, or an object or list of values. The component is rendered only if one of them
+   * is another one than before.
+   */
+  readonly select: (conversation: Showing<ConversationSnapshot, LiveConversation>) => Selected;
+}
+
 /**
  * Follows a conversation. Null follows none. Components with the same conversation share it, with
- * the options of the first component. An ended one is opened again once it is readable.
+ * the page size of the first component. An ended one is opened again once it is readable. With
+ * `select`, returns what that returns.
  */
+export function useConversation<Selected>(
+  id: string | null,
+  options: ConversationSelection<Selected>,
+): Selected;
 export function useConversation(
   id: string | null,
   options?: ConversationOptions,
-): Showing<ConversationSnapshot, LiveConversation> {
+): Showing<ConversationSnapshot, LiveConversation>;
+export function useConversation(
+  id: string | null,
+  { select, ...options }: Partial<ConversationSelection<unknown>> = {},
+): unknown {
   return useLive({
     key: id === null ? null : conversationKey(id),
     open: (client) => opened(client.conversation(id!, options)),
     before: BEFORE_CONVERSATION,
+    select,
   });
 }
 
@@ -120,6 +141,19 @@ export function usePresence(actorIds: readonly string[]): Showing<PresenceSnapsh
     open: (client) => opened(client.presence(ids)),
     before: NO_PRESENCE,
   });
+}
+
+/**
+ * Declares the caller's own presence, in place of the option `presence` of `connect`, and again
+ * when it is another one. `online` is `away` while the page is hidden.
+ */
+export function useOwnPresence(status: DeclaredStatus): void {
+  const client = useClient();
+  const isLive = useConnection().state === 'live';
+  useEffect(() => {
+    // A connection that is lost meanwhile is followed by another one.
+    if (isLive) client?.setPresence(status).catch(() => {});
+  }, [client, status, isLive]);
 }
 
 /** Follows the caller's notifications. */

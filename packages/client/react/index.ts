@@ -2,6 +2,7 @@
 /** The SDK for React: hooks over the live objects of a client. */
 
 export {
+  type ConversationSelection,
   type Typing,
   type Unread,
   useConnection,
@@ -9,6 +10,7 @@ export {
   useInbox,
   useMessagesAround,
   useNotifications,
+  useOwnPresence,
   usePresence,
   useRun,
   useSearch,

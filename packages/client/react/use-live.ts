@@ -4,25 +4,28 @@ import { notWithNextFrame, withNextFrame } from './frames.ts';
 import { type Live, LivePool, type Opened } from './live-pool.ts';
 import { NotedReads, type Showing } from './noted-reads.ts';
 import { useClient } from './provider.ts';
+import { selection } from './selection.ts';
 
 /** The object that a hook shows: its key, how it is opened, and the snapshot before. */
-export interface Shown<Snapshot extends object, Object extends Live<Snapshot>> {
+export interface Shown<Snapshot extends object, Object extends Live<Snapshot>, Selected> {
   /** Components with the same key share the object. Null shows none. */
   readonly key: string | null;
   readonly open: (client: Client, pool: LivePool) => Opened<Object>;
   /** The snapshot until the component is mounted, and on a server; always the same object. */
   readonly before: Snapshot;
+  /** Returns what the component shows; without it, the component gets the whole. */
+  readonly select?: ((showing: Showing<Snapshot, Object>) => Selected) | undefined;
 }
 
 /**
  * Follows a live object while the component is mounted. A change renders the component, with the
- * next frame, only if the component has read what changed.
+ * next frame, only if the component has read what changed, and selects something else of it.
  */
-export function useLive<Snapshot extends object, Object extends Live<Snapshot>>({
-  key,
-  open,
-  before,
-}: Shown<Snapshot, Object>): Showing<Snapshot, Object> {
+export function useLive<
+  Snapshot extends object,
+  Object extends Live<Snapshot>,
+  Selected = Showing<Snapshot, Object>,
+>({ key, open, before, select }: Shown<Snapshot, Object, Selected>): Selected {
   const client = useClient();
   const [reads] = useState(() => new NotedReads<Snapshot, Object>());
   const opening = useRef(open);
@@ -58,5 +61,12 @@ export function useLive<Snapshot extends object, Object extends Live<Snapshot>>(
     const live = isOpen ? (LivePool.of(client).peek(key) as Object | undefined) : undefined;
     return [live, live?.snapshot ?? before] as const;
   };
-  return useSyncExternalStore(subscribe, reads.during(now), () => reads.show(undefined, before));
+  const [kept] = useState(selection<Selected>);
+  const selecting = (show: () => Showing<Snapshot, Object>) => () =>
+    select === undefined ? (show() as Selected) : kept(select(show()));
+  return useSyncExternalStore(
+    subscribe,
+    selecting(reads.during(now)),
+    selecting(() => reads.show(undefined, before)),
+  );
 }

@@ -7,6 +7,8 @@ export interface FetchOptions extends CallOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Sent as JSON. */
   readonly body?: object;
+  /** 5 by default. */
+  readonly mostTries?: number;
 }
 
 /** Sends a request to the API and resolves with its answer. */

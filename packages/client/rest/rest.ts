@@ -8,6 +8,7 @@ import { type ClientError, clientError } from '../errors/client-error.ts';
 import { lost, type ParleyError, reasonOf } from '../errors/parley-error.ts';
 import { hexOf } from '../events/hex.ts';
 import { type CallOptions, within } from '../link/call-scope.ts';
+import type { OriginCheck } from '../link/origin-check.ts';
 import { Backoff, Pauses } from '../link/pauses.ts';
 import { answerOf, requestHeaders, type Server } from '../link/server.ts';
 import { speaks } from '../link/spoken-version.ts';
@@ -17,6 +18,7 @@ import type { UploadHost } from './upload.ts';
 import type { XhrConstructor } from './xhr.ts';
 
 export interface RestOptions extends Server {
+  readonly originCheck: OriginCheck;
   /** Undefined where the platform has none. */
   readonly XMLHttpRequest: XhrConstructor | undefined;
 }
@@ -59,10 +61,10 @@ export class Rest {
   }
 
   /** Implements Api.fetch. */
-  fetch<T>(path: string, { method = 'GET', body, ...options }: FetchOptions = {}): Promise<T> {
+  fetch<T>(path: string, { method = 'GET', body, mostTries = 5, ...options }: FetchOptions = {}): Promise<T> {
     const idempotencyKey = method === 'GET' ? undefined : randomId();
     const call = { method, path, body: body && JSON.stringify(body), idempotencyKey };
-    return this.#retry<T>(call, options, MOST_TRIES);
+    return this.#retry<T>(call, options, mostTries);
   }
 
   /** The host of uploads, which are loaded on first use. */
@@ -98,7 +100,7 @@ export class Rest {
     this.#pauses.wake();
   }
 
-  #retry<T>(call: Call, options: CallOptions, mostTries = Number.POSITIVE_INFINITY): Promise<T> {
+  #retry<T>(call: Call, options: CallOptions, mostTries = Infinity): Promise<T> {
     const { timing, credential, follow, mostWaitMs } = this.#options;
     const backoff = new Backoff(timing, mostWaitMs);
     /** The status of the last try, if it has changed the token or the server. */
@@ -127,7 +129,7 @@ export class Rest {
 
   /** Makes one request within 30 s: a vanished peer may leave a connection open for minutes. */
   async #try({ method, path, body, idempotencyKey }: Call, parent: AbortSignal): Promise<unknown> {
-    const { origin, credential, fetch, timing } = this.#options;
+    const { origin, credential, fetch, originCheck, timing } = this.#options;
     const [base, token] = await Promise.all([origin(), credential.current()]);
     return within(timing, { timeoutMs: TRY_MS }, parent, async (signal) => {
       const response = await fetch(`${base}${path}`, {
@@ -138,7 +140,11 @@ export class Rest {
         },
         ...(body && { body }),
         signal,
+      }).catch((failure: unknown) => {
+        if (!signal.aborted) void originCheck.ask();
+        throw originCheck.refusal ?? failure;
       });
+      originCheck.isOver = true;
       if (response.status === 401) credential.expired(token);
       const answer = await answerOf(response);
       this.#host.answered(answer);
@@ -173,5 +179,4 @@ export function randomId(): string {
 
 /** The sub-objects of events, and the reactions, which have their own events. */
 const EVENT_PARTS = ['sender', 'attachments', 'reactions'] as const;
-const MOST_TRIES = 5;
 const TRY_MS = 30_000;

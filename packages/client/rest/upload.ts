@@ -46,7 +46,8 @@ export async function upload(
 ): Promise<AttachmentInput> {
   const content_type = file.type === '' ? 'application/octet-stream' : file.type;
   const facts = { filename, content_type, size_bytes: file.size };
-  const request = { method: 'POST', body: facts } as const;
+  // It waits for the network as messages do.
+  const request = { method: 'POST', body: facts, mostTries: Infinity } as const;
   const { s3_key } = await within(host.timing, options, host.closing, (signal) =>
     put(host, file, {
       signal,

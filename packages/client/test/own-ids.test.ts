@@ -68,22 +68,48 @@ for (const transport of TRANSPORTS) {
   });
 }
 
+for (const transport of TRANSPORTS) {
+  t.test(`by ${transport}, what is malformed ends alone`, async (t) => {
+    const { client } = open(t, transport);
+    const id = await named(`beside-malformed-${transport}`);
+    const errors: string[] = [];
+    client.on('error', ({ reason, message }) => errors.push(`${reason} ${message}`));
+    const ends: (ErrorObject | 'revoked')[] = [];
+    const seen: (string | null)[] = [];
+    const refused = (name: string, afterSequence: number) =>
+      client.subscribe(name, { afterSequence, onMessage, onEnd: (why) => ends.push(why) });
+    refused(`cnv_${'x'.repeat(600)}`, 0);
+    client.subscribe(id, {
+      onMessage: ({ body }) => seen.push(body),
+      onEnd: () => t.fail('it is well formed'),
+    });
+    refused('cnv_1', -1);
+    refused('no id', 0.5);
+    await until(() => ends.length === 3, { what: 'the ends' });
+    await until(() => client.state === 'live', { what: 'a live client' });
+    await client.send(id, 'still here');
+    await until(() => seen.length === 1, { what: 'the message' });
+    t.ok(ends.every((why) => why !== 'revoked' && why.code !== undefined));
+    t.strictSame(errors, []);
+  });
+}
+
 t.test('a name is looked up again while the server is away', async (t) => {
   const id = await named('away');
   let isAway = true;
+  let tries = 0;
   const { client } = open(t, 'websocket', async (...given) => {
-    if (isAway) throw new TypeError('no network');
-    return fetch(...given);
+    if (!isAway) return fetch(...given);
+    tries += 1;
+    if (tries === 8) isAway = false;
+    throw new TypeError('no network');
   });
   const conversation = client.conversation('ext:away');
   const errors: string[] = [];
-  client.on('error', ({ reason }) => {
-    errors.push(reason);
-    if (errors.length === 8) isAway = false;
-  });
+  client.on('error', ({ reason }) => errors.push(reason));
   await conversation.opened;
   t.equal(conversation.id, id);
-  t.ok(errors.every((reason) => reason === 'network'));
+  t.strictSame(new Set(errors), new Set(['network']));
 });
 
 t.test('a closed client leaves nothing behind for a name that was being looked up', async (t) => {

@@ -7,6 +7,7 @@ import {
   useConversation,
   useInbox,
   useNotifications,
+  useOwnPresence,
   usePresence,
   useRun,
   useSearch,
@@ -74,6 +75,16 @@ const PARTS = {
       messages.map((message) => h(Row, { key: message.key, message })),
     );
   },
+  Title({ id }: { id: string }) {
+    count('Title');
+    const { title, size } = useConversation(id, {
+      select: ({ conversation }) => ({
+        title: conversation?.title ?? '',
+        size: conversation?.participants?.length ?? 0,
+      }),
+    });
+    return h(List, { id: 'title', items: [title, `${size}`] });
+  },
   Thread({ id, messageId }: { id: string; messageId: string }) {
     count('Thread');
     const { root, messages, live } = useThread(id, messageId);
@@ -90,6 +101,10 @@ const PARTS = {
     count('Presence');
     const { presence } = usePresence(ids);
     return h(List, { id: 'presence', items: ids.map((id) => presence.get(id) ?? '') });
+  },
+  OwnPresence({ status }: { status: 'online' | 'away' }) {
+    useOwnPresence(status);
+    return h('output');
   },
   Notifications() {
     count('Notifications');

@@ -81,11 +81,16 @@ t.test('tried until it is answered, with one client_message_id', async (t) => {
   ] as const) {
     await tries.answer(answer);
     await until(() => timing.waits.includes(waitMs), { what: `${waitMs} ms; got ${timing.waits}` });
-    t.match(errors.at(-1), { reason, willRetry: true });
+    t.match(client.connection.snapshot.error, { reason, willRetry: true });
     timing.end(waitMs);
   }
   await tries.answer(message());
   t.match(await sent, { id: 'msg_1' });
+  t.strictSame(
+    errors.map(({ reason }) => reason),
+    ['network', 'server_busy', 'server_error', 'protocol'],
+    'each reason once',
+  );
   const ids = new Set(tries.bodies.map(({ client_message_id }) => client_message_id));
   t.equal(tries.bodies.length, 9);
   t.equal(ids.size, 1);

@@ -65,10 +65,7 @@ t.test('two sockets that are cut early', async (t) => {
   t.strictSame(server.tried.slice(0, 3), ['websocket', 'websocket', 'stream']);
   t.strictSame(
     errors.map(({ reason, willRetry }) => [reason, willRetry]),
-    [
-      ['network', true],
-      ['network', true],
-    ],
+    [['network', true]],
   );
 });
 
@@ -328,6 +325,20 @@ t.test('refusals of a request are those of a socket', async (t) => {
     request.refuse(404, 'resource_not_found', { param: 'Service-Account' });
   await until(() => refused.ends.length === 1, { what: 'the end' });
   t.match(refused.errors, [{ reason: 'account_rejected' }]);
+});
+
+t.test('a refusal that is none of the socket protocol is no lost network', async (t) => {
+  const { server, client, live, pass, errors } = await open(t, {
+    options: { transports: ['stream', 'poll'] },
+  });
+  server.respond = (request) => {
+    if (request.transport === 'stream') request.refuse(404);
+    else request.acknowledge();
+  };
+  await pass(GATHERING);
+  await live();
+  t.equal(client.transport, 'poll', 'a proxy may refuse the one and pass the other');
+  t.match(errors, [{ reason: 'protocol', willRetry: true, message: 'status 404' }]);
 });
 
 t.test('a refused token is replaced', async (t) => {

@@ -16,7 +16,6 @@ import { loadAdministrationTexts, texts } from '../texts/texts.ts';
 import { Conversation } from '../timeline/conversation.tsx';
 import { WorkPage } from '../work/work-page.tsx';
 import { Banner } from './banner.tsx';
-import { useDeclaredPresence } from './declare-presence.ts';
 import { HelpDialog } from './help-dialog.tsx';
 import { HomePage } from './home-page.tsx';
 import { Loaded } from './loaded.tsx';
@@ -40,7 +39,6 @@ export function Shell() {
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const close = () => setDialog(null);
   const hasPane = main.at === 'conversation' && pane !== undefined;
-  useDeclaredPresence();
   usePageTitle(main);
   useFocusOf(main);
   useKeptFocus();

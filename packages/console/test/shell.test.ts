@@ -19,7 +19,7 @@ t.test('a search is a place', async (t) => {
 t.test('what the banner says', async (t) => {
   const note = (facts: Partial<ConnectionFacts>) =>
     connectionNote({ state: 'live', error: null, unsent: 0, hasNetwork: true, isBroken: false, ...facts });
-  const network = { reason: 'network', message: '', willRetry: true } as const;
+  const network = { reason: 'network', message: '', willRetry: true, attempt: 1 } as const;
   t.strictSame(note({}), { look: 'live', title: 'Live', detail: '' });
   t.match(note({ state: 'catching_up' }), { look: 'wait', title: 'Catching up…' });
   t.match(note({ state: 'connecting' }), { look: 'wait', title: 'Connecting…' });

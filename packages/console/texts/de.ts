@@ -822,6 +822,7 @@ export const texts: FirstTexts = {
       credential_rejected: 'Die Sitzung ist beendet. Melden Sie sich erneut an.',
       account_rejected: 'Das Konto kann nicht verwendet werden.',
       version_rejected: 'Der Server hat eine andere Version. Laden Sie die Seite neu.',
+      origin_rejected: 'Der Server lässt diese Seite nicht zu.',
       forbidden: 'Sie dürfen sich nicht verbinden.',
       protocol: 'Seite und Server verstehen einander nicht. Laden Sie die Seite neu.',
       store: 'Noch nicht Gesendetes kann beim erneuten Laden verloren gehen.',

@@ -815,6 +815,7 @@ export const texts = {
       credential_rejected: 'The session has ended. Sign in again.',
       account_rejected: 'The account cannot be used.',
       version_rejected: 'The server is of another version. Reload the page.',
+      origin_rejected: 'The server does not allow this page.',
       forbidden: 'You may not connect.',
       protocol: 'Page and server do not understand each other. Reload the page.',
       store: 'What waits may not survive a reload.',

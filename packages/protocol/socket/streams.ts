@@ -1,8 +1,12 @@
 import { type Static, Type } from 'typebox';
 import { DECLARED_STATUSES } from '../resources/activity.ts';
 import { Body, describe, described, OneOf } from '../schema/schema.ts';
+import type { Version } from '../versions.ts';
 import { CLOSE_CODES } from './close-codes.ts';
 import { COMMANDS, ConversationId } from './commands.ts';
+
+/** The version since which a stream or poll declares no presence by itself. */
+export const PRESENCE_DECLARED_SINCE = '1.4.harbor-preview.1' satisfies Version;
 
 /** Most elements of `subscribe`. */
 const MAX_SUBSCRIBE = 1_000;
@@ -31,7 +35,7 @@ const FIELDS = {
   ),
   presence: Type.Optional(
     OneOf(DECLARED_STATUSES, {
-      description: "The caller's presence meanwhile, as with the op `presence`: `online` without it.",
+      description: `The caller's presence meanwhile, as with the op \`presence\`. Without it: none since ${PRESENCE_DECLARED_SINCE}, \`online\` before.`,
     }),
   ),
 };

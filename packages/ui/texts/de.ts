@@ -76,6 +76,7 @@ export const texts: UiTexts = {
       credential_rejected: () => 'Der Server nimmt die Anmeldung nicht an. Melden Sie sich erneut an.',
       account_rejected: () => 'Es ist ein anderes Konto, oder es hat kein Abonnement.',
       version_rejected: () => 'Der Server kennt diese Version nicht. Laden Sie die Seite neu.',
+      origin_rejected: (message) => `Der Server lässt Seiten dieser Adresse nicht zu. ${detail(message)}`,
       forbidden: () => 'Sie dürfen keine Verbindung öffnen.',
       protocol: (message) => `Die Antwort des Servers ist nicht verständlich. ${detail(message)}`,
       store: () => 'Der Speicher des Browsers ist nicht verfügbar.',

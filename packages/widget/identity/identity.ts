@@ -101,7 +101,7 @@ export class Identity {
       if (turn === this.#turn) setTimeout(() => turn === this.#turn && void this.change(false), 0);
       throw new Error('There is no credential.');
     };
-    const client = connect({ url: location.origin, account: widget.account_id, getToken });
+    const client = connect({ url: location.origin, account: widget.account_id, getToken, presence: false });
     client.on('error', ({ reason }) => {
       isRefused ||= reason === 'credential_rejected';
     });

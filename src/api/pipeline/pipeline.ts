@@ -110,6 +110,8 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     if (retryAfterS !== undefined) exchange.setHeader('Retry-After', String(retryAfterS));
     // Browsers keep this answer for good by default, but what was deleted may be restored.
     if (status === 410) exchange.setHeader('Cache-Control', 'no-store');
+    // The page may read why it is refused: the answer has nothing else.
+    if (error.param === 'Origin') exchange.setHeader('Access-Control-Allow-Origin', '*');
     if (status === 401) exchange.setHeader('WWW-Authenticate', 'Bearer');
     if (status === 426) {
       exchange.setHeader('Upgrade', 'websocket');

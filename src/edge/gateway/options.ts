@@ -30,7 +30,7 @@ export interface NodeOptions {
   /** Answers a request that is not upgraded with the error envelope, whatever was thrown. */
   readonly refuse: (exchange: Exchange, thrown: unknown) => void;
   readonly failures: ErrorMapper;
-  readonly origins: Pick<AllowedOrigins, 'allows'>;
+  readonly origins: Pick<AllowedOrigins, 'require'>;
   readonly limits: SocketLimits;
   readonly metrics: GatewayMetrics;
   readonly log: Logger;

@@ -9,6 +9,7 @@ import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import { readableConversation, requireSender } from '../../core/conversations/directory/access.ts';
 import type { ConversationDirectory } from '../../core/conversations/directory/directory.ts';
 import type { Engine } from '../../core/frames/engine.ts';
+import type { AllowedOrigins } from '../../platform/http/origins.ts';
 import type { Answers } from './answers/answers.ts';
 import { publishTyping } from './presence/activity.ts';
 import type { Tickets } from './socket/tickets.ts';
@@ -108,9 +109,11 @@ const WITHOUT_SOCKET = {
 } as const;
 
 /** Returns the routes that answer a plain request at the socket's address. */
-export function upgradeRoutes(): PublicRoutes {
+export function upgradeRoutes(origins: Pick<AllowedOrigins, 'require'>): PublicRoutes {
   return {
-    '/v1/realtime': () => {
+    '/v1/realtime': (request) => {
+      // Browsers do not show a page why its socket was refused.
+      origins.require(request);
       throw new ApiError('upgrade_required', 'This endpoint opens a WebSocket. Send an upgrade request.');
     },
   };

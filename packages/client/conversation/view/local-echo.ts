@@ -24,6 +24,8 @@ export interface LocalMessage {
   readonly delivery: 'pending' | 'failed';
   /** The `client_message_id`. Names the message in this view, also once the server has it. */
   readonly key: string;
+  /** Absent, as echoes are not edited. */
+  readonly pending?: never;
   /** Why the message was not sent; undefined unless it has failed. */
   readonly error?: Error;
   /** The server gives it an id. */

@@ -25,10 +25,10 @@ export class ShownAtOnce {
 
   edit(messageId: string, change: string | EditMessageBody): Promise<ChatMessage> {
     const body = typeof change === 'string' ? { body: change } : change;
-    const [{ pending }, parts] = [this.#core, this.#parts];
+    const parts = this.#parts;
     const edit = <M extends ChatMessage>(message: M) => edited(message, body);
     const takeBack = [
-      pending.add(messageId, edit),
+      this.#show(messageId, edit),
       parts.drafts.pending.add(messageId, (known) => known && edit(known)),
       parts.scheduled.pending.add(messageId, (known) => known && edit(known)),
     ];
@@ -36,7 +36,7 @@ export class ShownAtOnce {
   }
 
   delete(messageId: string): Promise<ChatMessage> {
-    const takeBack = this.#core.pending.add(messageId, tombstone);
+    const takeBack = this.#show(messageId, tombstone);
     return this.#run([takeBack], () => this.#update(messageId, 'DELETE'));
   }
 
@@ -49,12 +49,12 @@ export class ShownAtOnce {
   }
 
   #react(messageId: string, emoji: string, isThere: boolean): Promise<void> {
-    const { pending, host } = this.#core;
+    const { host } = this.#core;
     const path = messagePath(messageId, `/reactions/${encodeURIComponent(emoji)}`);
     const reaction = { emoji, actorId: host.actor()?.id ?? '', isThere };
-    const takeBack = pending.add(messageId, (message) => reacted(message, reaction));
+    const takeBack = this.#show(messageId, (message) => reacted(message, reaction));
     return this.#run([takeBack], async () => {
-      const { reactions } = await host.fetch<MessageReactions>(path, { method: isThere ? 'PUT' : 'DELETE' });
+      const { reactions } = await this.#ask<MessageReactions>(path, isThere ? 'PUT' : 'DELETE');
       this.#core.each((timeline) => timeline.react(messageId, reactions));
     });
   }
@@ -79,7 +79,7 @@ export class ShownAtOnce {
     const { pins } = this.#parts;
     return this.#run([pins.pending.add(messageId, change)], async () => {
       const path = messagePath(messageId, `/actions/${move}${WHOLE}`);
-      const pin = await this.#core.host.fetch<Pin>(path, { method: 'POST' });
+      const pin = await this.#ask<Pin>(path, 'POST');
       pins.change((all) => (pin.pinned_at === null ? all.delete(messageId) : all.put(pin)));
       return pin;
     });
@@ -87,9 +87,18 @@ export class ShownAtOnce {
 
   async #update(messageId: string, method: 'PATCH' | 'DELETE', body?: EditMessageBody): Promise<ChatMessage> {
     const path = messagePath(messageId, WHOLE);
-    const message = await this.#core.host.fetch<ChatMessage>(path, { method, ...(body && { body }) });
+    const message = await this.#ask<ChatMessage>(path, method, body);
     this.#core.update(message);
     return message;
+  }
+
+  #show(messageId: string, change: <M extends ChatMessage>(message: M) => M): () => void {
+    return this.#core.pending.add(messageId, (message) => ({ ...change(message), pending: true }));
+  }
+
+  /** Requests a change, in as many tries as it takes. */
+  #ask<T>(path: string, method: 'PUT' | 'DELETE' | 'POST' | 'PATCH', body?: EditMessageBody): Promise<T> {
+    return this.#core.host.fetch<T>(path, { method, mostTries: Infinity, ...(body && { body }) });
   }
 
   /** Runs the request, then takes the change back as the answer updates the known state. */

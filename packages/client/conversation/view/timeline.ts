@@ -14,6 +14,8 @@ export type SentMessage = Message & {
   readonly delivery: 'sent';
   /** Names the message in this view, from its local echo on. */
   readonly key: string;
+  /** True while a change of this client is shown that waits for the server; otherwise absent. */
+  readonly pending?: true;
 };
 
 /** A message as a page shows it: from the server, or the echo of an outgoing message. */

@@ -1,16 +1,19 @@
 import type { ErrorObject } from '@parley/protocol/errors/error-envelope.ts';
 import { CLOSE_BANDS, type CLOSE_CODES, type CloseReason } from '@parley/protocol/socket/close-codes.ts';
 import type { ConnectionEnd } from '../../errors/connection-end.ts';
-import { lost, type ParleyError, refusal } from '../../errors/parley-error.ts';
-import { DEFAULT_WAIT_MS } from '../connection.ts';
+import { lost, type ParleyError, reasonOf, refusal } from '../../errors/parley-error.ts';
+import { DEFAULT_WAIT_MS, UNREADABLE } from '../connection.ts';
 
 /** Returns the end of a socket that corresponds to a failed request. */
 export function endOf(failure: unknown): ConnectionEnd {
   const refused = lost(failure);
-  const { error, message: reason, retryAfterMs } = refused;
+  const { error, message: reason, status, retryAfterMs } = refused;
   const code = codeOf(refused);
-  // Also the answer of a proxy, or of a server that lacks the route.
-  if (error === null || code === undefined) return { code: 1006, reason };
+  if (error === null || code === undefined) {
+    // A proxy's answer, or that of a server without the route, is no lost network.
+    const isRefusal = status !== null && reasonOf(refused) === 'protocol';
+    return { code: isRefusal ? UNREADABLE : 1006, reason, ...(error && { error }) };
+  }
   const retryAfter = JSON.stringify({ retry_after_ms: retryAfterMs ?? DEFAULT_WAIT_MS });
   return { code, reason: CLOSE_BANDS[Math.floor(code / 100)] === 'wait' ? retryAfter : reason, error };
 }

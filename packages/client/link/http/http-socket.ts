@@ -100,8 +100,9 @@ export class HttpSocket implements SocketLike {
         this.#act(request, 'mark-read', { sequence: request.sequence });
         return;
       case 'presence':
-        this.#presence = request.status;
         this.#reply(request.id, {});
+        if (request.status === this.#presence) return;
+        this.#presence = request.status;
         break;
       case 'subscribe':
         this.#joining.set(request.conversation_id, request);
@@ -319,7 +320,14 @@ export class HttpSocket implements SocketLike {
   }
 
   #failed(failure: unknown): void {
-    const { error, isTransient, retryAfterMs } = lost(failure);
+    const { error, isTransient, retryAfterMs, param } = lost(failure);
+    const culprit = [...this.#joining.keys()][Number(/^subscribe\[(\d+)\]/.exec(param ?? '')?.[1])];
+    if (culprit !== undefined && error !== null) {
+      // A malformed element, without which the others are followed.
+      this.#answer({ type: 'reply', id: culprit, ok: false, error });
+      this.#openIn(GATHERING_MS);
+      return;
+    }
     // A working connection waits as long as the server asks; its heartbeats are watched.
     if (this.#cursor !== undefined && error !== null && isTransient) this.#openIn(retryAfterMs ?? AGAIN_MS);
     else this.#end(endOf(failure));

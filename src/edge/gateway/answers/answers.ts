@@ -1,5 +1,11 @@
 import type { CommandFrame } from '@parley/protocol/socket/commands.ts';
-import { MAX_WAIT_MS, type PollBody, type StreamBody } from '@parley/protocol/socket/streams.ts';
+import {
+  MAX_WAIT_MS,
+  type PollBody,
+  PRESENCE_DECLARED_SINCE,
+  type StreamBody,
+} from '@parley/protocol/socket/streams.ts';
+import { covers } from '@parley/protocol/versions.ts';
 import { type Call, OpenReply } from '../../../api/pipeline/route.ts';
 import type { OpenAnswer } from '../../../platform/http/open-body.ts';
 import type { Cursors } from '../changes/cursors.ts';
@@ -123,8 +129,9 @@ export class Answers {
     return session;
   }
 
-  #serve(session: Session, { principal, body }: Opening<StreamBody>, leaving = 0): Promise<void> {
-    const asked = { status: body.presence ?? 'online', requests: requestsOf(body), leaving } as const;
+  #serve(session: Session, { principal, body, version }: Opening<StreamBody>, leaving = 0): Promise<void> {
+    const undeclared = covers(version, PRESENCE_DECLARED_SINCE) ? undefined : 'online';
+    const asked = { status: body.presence ?? undeclared, requests: requestsOf(body), leaving };
     return this.#options.commands.serve(session, principal, asked);
   }
 }

@@ -23,8 +23,8 @@ export interface Handshake {
  * `insufficient_permissions` (the origin), `invalid_credentials` (a key or token in the URL),
  * `parameter_unknown`, `parameter_invalid`, `parameters_exclusive`, or what requireVersion throws.
  */
-export function readHandshake(request: UpgradeRequest, origins: Pick<AllowedOrigins, 'allows'>): Handshake {
-  requireOrigin(request, origins);
+export function readHandshake(request: UpgradeRequest, origins: Pick<AllowedOrigins, 'require'>): Handshake {
+  origins.require(request);
   const query = readQuery(request.query);
   const other = (header: string) => `The header ${header} has a different value.`;
   const versionText = agreed(
@@ -52,15 +52,6 @@ export function spokenIn({ version, query }: Pick<UpgradeRequest, 'version' | 'q
 
 const PARAMETERS = ['version', 'account', 'ticket'] as const;
 type Query = { [name in (typeof PARAMETERS)[number]]?: string };
-
-/** Allows the host's origin with either scheme: behind a TLS proxy a node does not know its own. */
-function requireOrigin({ origin, host }: UpgradeRequest, allowed: Pick<AllowedOrigins, 'allows'>): void {
-  if (origin === undefined || allowed.allows(origin)) return;
-  if (origin === URL.parse(`https://${host}`)?.origin || origin === URL.parse(`http://${host}`)?.origin)
-    return;
-  const message = 'Pages of this origin cannot open sockets here. Add it to PARLEY_ALLOWED_ORIGINS.';
-  throw new ApiError('insufficient_permissions', message, { param: 'Origin' });
-}
 
 function readQuery(text: string): Query {
   const query: Query = {};

@@ -26,7 +26,8 @@ import { type AnyFrame, type Request, readRequest } from './requests.ts';
 
 /** The requests of a client that cannot send frames. */
 export interface Asked {
-  readonly status: DeclaredStatus;
+  /** Undefined: nothing is declared. */
+  readonly status: DeclaredStatus | undefined;
   readonly requests: readonly AnyFrame[];
   /** Sessions of the actor that end when this one has caught up. */
   readonly leaving: number;
@@ -97,7 +98,7 @@ export class Commands {
     const { activity, resume } = this.#options;
     try {
       await this.#admit(session, principal, undefined, asked.leaving);
-      activity.declare(session, asked.status);
+      if (asked.status !== undefined) activity.declare(session, asked.status);
       for (const frame of asked.requests) {
         if (session.closed) return;
         await this.#handle(session, { id: frame.id, op: frame.type, frame });
