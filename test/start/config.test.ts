@@ -292,6 +292,23 @@ const OTHERS: Environment = {
   PARLEY_WEBHOOK_DAYS: '5',
 };
 
+t.test('what Kubernetes sets for Services called parley and parley-redis is no mistake', async (t) => {
+  const of = (service: string, port: number) => ({
+    [`${service}_SERVICE_HOST`]: '10.96.0.7',
+    [`${service}_SERVICE_PORT`]: `${port}`,
+    [`${service}_SERVICE_PORT_HTTP`]: `${port}`,
+    [`${service}_PORT`]: `tcp://10.96.0.7:${port}`,
+    [`${service}_PORT_${port}_TCP`]: `tcp://10.96.0.7:${port}`,
+    [`${service}_PORT_${port}_TCP_PROTO`]: 'tcp',
+    [`${service}_PORT_${port}_TCP_PORT`]: `${port}`,
+    [`${service}_PORT_${port}_TCP_ADDR`]: '10.96.0.7',
+  });
+  t.strictSame(readConfig({ ...of('PARLEY', 8080), ...of('PARLEY_REDIS', 6379) }), readConfig({}));
+  t.match(problemsOf({ PARLEY_PORT: '9000' }), [
+    /^PARLEY_PORT is not a variable of Parley: did you mean PORT/,
+  ]);
+});
+
 t.test('every secret can come from a file, as it would from the environment', async (t) => {
   const directory = t.testdir();
   const tried = new Set<string>();

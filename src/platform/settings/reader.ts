@@ -80,7 +80,7 @@ export class Reader {
   /** Throws ConfigError for all problems found and unknown names that look like Parley's. */
   finish(): void {
     for (const name of Object.keys(this.#env).sort()) {
-      if (this.#known.has(name)) continue;
+      if (this.#known.has(name) || isOfKubernetes(name, this.#env[name])) continue;
       const meant = this.#nameMeantBy(name);
       const ours = name.startsWith('PARLEY_');
       if (meant !== undefined) {
@@ -102,10 +102,21 @@ export class Reader {
 
   /** Returns the names of the same family (PARLEY_SOCKET_…), else all, large families as one. */
   #namesLike(name: string): string[] {
-    const names = [...this.#known].filter((known) => known.startsWith('PARLEY_')).sort();
+    const names = [...this.#known].filter((known) => /^PARLEY_(?!.*_FILE$)/.test(known)).sort();
     const family = /^PARLEY_[^_]+_/.exec(name)?.[0];
     const relatives = names.filter((known) => family !== undefined && known.startsWith(family));
     if (relatives.length > 0) return relatives;
     return [...new Set(names.map((known) => known.replace(/^(PARLEY_(S3|SOCKET)_).*/, '$1*')))];
   }
+}
+
+/**
+ * Returns whether Kubernetes puts a variable into each pod for a Service, which may be called
+ * `parley` or `parley-redis`. A start was refused because of them.
+ */
+function isOfKubernetes(name: string, value = ''): boolean {
+  if (/^PARLEY_(\w+_)?(SERVICE_(HOST|PORT(_\w+)?)|PORT_\d+_[A-Z]+_(PROTO|PORT|ADDR))$/.test(name))
+    return true;
+  // An operator who sets PARLEY_PORT to a number means PORT.
+  return /^PARLEY_(\w+_)?PORT(_\d+_[A-Z]+)?$/.test(name) && /^(tcp|udp|sctp):\/\//.test(value);
 }
