@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { requireFreePort } from '../platform/http/free-port.ts';
 import { Disposer } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Config } from './config.ts';
 import { databaseUrlOf } from './database-url.ts';
-import { requireFreePort } from './free-port.ts';
 import { STOPPING_MS, StopRequest } from './stop-request.ts';
 import { Supervisor } from './supervisor/supervisor.ts';
 

@@ -201,6 +201,14 @@ t.test('the error for an unreachable Postgres does not contain the password', as
   });
 });
 
+t.test('a password that is missing is named as that', async (t) => {
+  const { url } = await startPostgres(t);
+  const without = Object.assign(new URL(url), { password: '' }).href;
+  await t.rejects(openDatabase({ url: without, log, patienceMs: 0 }), {
+    message: /^cannot reach Postgres at \S+: it asks for a password, and the URL has none$/,
+  });
+});
+
 t.test('a query waits for a free connection as long as the URL says', async (t) => {
   const url = new URL((await createTestDatabase(t)).url);
   const read = { name: 'one', text: 'SELECT 1 AS one' };

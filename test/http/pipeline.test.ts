@@ -501,11 +501,14 @@ t.test('an end that is not waited for forever', async (t) => {
   t.equal(fixture.server.pending, 0);
 });
 
-t.test('a port that is taken', async (t) => {
+t.test('a port that is taken, and an address of another machine', async (t) => {
   const fixture = await serve(t);
   const another = await serve(t);
   await t.rejects(another.server.listen({ host: '127.0.0.1', port: fixture.port }), {
-    message: `cannot listen on 127.0.0.1:${fixture.port}: the port is in use or not ours`,
+    message: `cannot listen on 127.0.0.1:${fixture.port}: listen EADDRINUSE: address already in use 127.0.0.1:${fixture.port}`,
+  });
+  await t.rejects(another.server.listen({ host: '203.0.113.7', port: 0 }), {
+    message: /^cannot listen on 203\.0\.113\.7:0: .*address not available/,
   });
 });
 

@@ -13,6 +13,7 @@ import { ClientConnection, type ConnectionHost, KEEP_OPEN_TICK_MS } from './clie
 import type { ExchangeLimits } from './connection.ts';
 import type { ExchangeHost, RequestHandler } from './exchange.ts';
 import { Exchange } from './exchange.ts';
+import { requireFreePort } from './free-port.ts';
 import { HeldAnswers, type HeldLimits } from './held-answers.ts';
 import { headOf, readHead } from './request-head.ts';
 import type { TlsFiles } from './tls-files.ts';
@@ -93,15 +94,19 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
   }
 
   /**
-   * Resolves with the port (0 asks for a free one); rejects with one clear line if it is taken. The
-   * kernel spreads the connections to a shared port over the processes that listen on it.
+   * Resolves with the port (0 asks for a free one); rejects with one clear line if it cannot be
+   * used. The kernel spreads the connections to a shared port over the processes that listen on it.
    */
   async listen({ host, port, isShared = false }: ListenAddress): Promise<number> {
     const options = isShared ? LISTEN_SHARED_PORT : LISTEN_EXCLUSIVE_PORT;
     const socket = await new Promise<ListenSocket | false>((resolve) => {
       this.#apps[0]!.listen(host, port, options, resolve);
     });
-    if (socket === false) throw new Error(`cannot listen on ${host}:${port}: the port is in use or not ours`);
+    if (socket === false) {
+      // The library does not say why.
+      await requireFreePort(host, port);
+      throw new Error(`cannot listen on ${host}:${port}: try again`);
+    }
     this.#listenSocket = socket;
     return us_socket_local_port(socket);
   }

@@ -74,7 +74,10 @@ async function connect(options: DatabaseOptions): Promise<Database> {
       return database;
     } catch (cause) {
       await database.close();
-      const reason = (cause as Error).message.replace(/^Postgres is unavailable: /, '');
+      const { message } = cause as Error;
+      const reason = NO_PASSWORD.test(message)
+        ? 'it asks for a password, and the URL has none'
+        : message.replace(/^Postgres is unavailable: /, '');
       // The messages of `pg` when `connectionTimeoutMillis` has passed.
       if (!TIMED_OUT.test(reason) || performance.now() > deadlineMs) {
         throw new Error(`cannot reach Postgres at ${placeOf(options.url)}: ${reason}`, { cause });
@@ -89,6 +92,8 @@ async function connect(options: DatabaseOptions): Promise<Database> {
 }
 
 const PATIENCE_MS = 10_000;
+/** Of `pg`, where a server asks for a password. */
+const NO_PASSWORD = /client password must be a string/;
 const TIMED_OUT = /timeout expired|Query read timeout/;
 
 /**
