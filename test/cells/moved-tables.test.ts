@@ -13,6 +13,7 @@ const MOVED = movedTables(HOOKS);
 
 /** Tables that stay, each with the reason. */
 const STAYING_TABLES: Readonly<Record<string, string>> = {
+  client_packages: 'of the installation',
   inbox_due: 'as `outbox`',
   jobs: 'those of scheduled messages are added at the target (account-move.ts)',
   account_moves: 'says where the account is',

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import t from 'tap';
 import { BUILD } from '../../../src/platform/build.ts';
 import { copyCheckout } from '../../../test/start/checkout.ts';
-import { runProgram, startParley } from '../../../test/start/parley.ts';
+import { runProgram, startParley, UNSAFE_POSTGRES } from '../../../test/start/parley.ts';
 import { startTestApp } from '../../../test/support/app.ts';
 import { builtClient } from '../../../test/support/built-client.ts';
 import { freePort } from '../../../test/support/free-port.ts';
@@ -79,7 +79,7 @@ t.test('a server without a build starts, and says why it has no package', async 
   const { url } = await createTestDatabase(t);
   const command = [process.execPath, join(checkout, 'bin/parley.cjs'), 'start'] as const;
   const port = await freePort();
-  const env = { DATABASE_URL: url, PORT: String(port), PARLEY_DATA_DIR: checkout };
+  const env = { ...UNSAFE_POSTGRES, DATABASE_URL: url, PORT: String(port), PARLEY_DATA_DIR: checkout };
   // The copy shares its files with this checkout: those of the build are replaced, not changed.
   rmSync(dist, { recursive: true, force: true });
   const server = startParley(t, env, { command, cwd: checkout });
