@@ -68,6 +68,7 @@ t.test('the guides of features stand between those of the core, and go with thei
     [
       'getting-started',
       'chat-client',
+      'react',
       'tokens-for-pages',
       'your-own-tokens',
       'files',
@@ -79,14 +80,25 @@ t.test('the guides of features stand between those of the core, and go with thei
       'move-in',
       'customer-cards',
       'sdk',
+      'production',
+      'coming-from',
     ],
   );
   const served = docsRoutes({ routes: [], operations: [], docsUrl: '', guides: guidesOf(NO_HOOKS) });
   t.strictSame(
     Object.keys(served).filter((path) => path.startsWith('/docs/guides/')),
-    ['getting-started', 'chat-client', 'tokens-for-pages', 'files', 'notifications', 'cases', 'sdk'].map(
-      (name) => `/docs/guides/${name}`,
-    ),
+    [
+      'getting-started',
+      'chat-client',
+      'react',
+      'tokens-for-pages',
+      'files',
+      'notifications',
+      'cases',
+      'sdk',
+      'production',
+      'coming-from',
+    ].map((name) => `/docs/guides/${name}`),
   );
 });
 
@@ -125,6 +137,20 @@ for (const guide of GUIDES) {
     }
   });
 }
+
+t.test('examples with React, which are not run, import what the SDK has', async (t) => {
+  for (const guide of GUIDES) {
+    const page = await (await fetch(`${app.baseUrl}${pathOf(guide)}`)).text();
+    const code = examplesOf(page, 'jsx').join('\n');
+    for (const [, names = '', entry = ''] of code.matchAll(IMPORT_OF_SDK)) {
+      const path = join(builtClient(), 'dist', `${entry === '' ? 'index' : entry}.js`);
+      const module = (await import(pathToFileURL(path).href)) as object;
+      for (const name of names.split(',')) t.ok(name.trim() in module, `${guide.name}: ${name.trim()}`);
+    }
+  }
+});
+
+const IMPORT_OF_SDK = /import \{ ([^}]+) \} from '@parley\/client\/?(\w*)'/g;
 
 function examplesOf(page: string, language: string): string[] {
   const found = page.matchAll(new RegExp(`<code class="language-${language}">([^<]*)</code>`, 'g'));

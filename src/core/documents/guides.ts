@@ -20,16 +20,15 @@ export function guidesOf(hooks: Hooks): PlacedGuide[] {
   return [...OF_CORE, ...hooks.all('guide')].sort((a, b) => a.place - b.place);
 }
 
-const OF_CORE: readonly PlacedGuide[] = [
-  'getting-started',
-  'chat-client',
-  'tokens-for-pages',
-  'files',
-  'notifications',
-  'cases',
-  'sdk',
-].map((name, index) => ({
-  name,
-  file: new URL(`${name}.md`, import.meta.url),
-  place: (index + 1) * 10,
-}));
+const OF_CORE: readonly PlacedGuide[] = Object.entries({
+  'getting-started': 10,
+  'chat-client': 20,
+  react: 25,
+  'tokens-for-pages': 30,
+  files: 40,
+  notifications: 50,
+  cases: 60,
+  sdk: 70,
+  production: 80,
+  'coming-from': 90,
+}).map(([name, place]) => ({ name, file: new URL(`${name}.md`, import.meta.url), place }));
