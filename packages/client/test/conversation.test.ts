@@ -432,6 +432,26 @@ t.test(
   },
 );
 
+t.test('a text that is streamed while its message is being loaded is shown with it', async (t) => {
+  const timeline = emptyTimeline();
+  const message = {
+    id: 'msg_1',
+    sequence: 1,
+    body: '',
+    streaming_state: 'streaming',
+    thread: null,
+    sender: { id: 'act_agent', type: 'agent' },
+    updated_at: '2026-01-01T00:00:00Z',
+  } as unknown as ChatMessage;
+  await timeline.load(async () => {
+    for (const body of ['Once', 'Once upon a time']) timeline.write({ messageId: 'msg_1', body });
+    return [message];
+  });
+  t.equal(timeline.find('msg_1')?.body, 'Once upon a time');
+  await timeline.load(async () => [message]);
+  t.equal(timeline.find('msg_1')?.body, 'Once upon a time', 'and stays when it is loaded again');
+});
+
 t.test('in any order of answers and events, each message is shown once', async (t) => {
   for (let seed = 1; seed <= 300; seed++) {
     const problem = shuffledTimeline(new Random(seed));
@@ -439,18 +459,22 @@ t.test('in any order of answers and events, each message is shown once', async (
   }
 });
 
-/**
- * Own messages, some with the same text, and those of others; events arrive in order, answers at
- * any time, some are refused. Returns what is wrong.
- */
-function shuffledTimeline(random: Random): string | undefined {
-  const timeline = new Timeline({
+function emptyTimeline(): Timeline {
+  return new Timeline({
     actor: () => ({ id: 'act_me' }) as never,
     changed() {},
     quoteOf: () => null,
     readThrough: () => 0,
     pending: new PendingChanges<SentMessage>(() => {}),
   });
+}
+
+/**
+ * Own messages, some with the same text, and those of others; events arrive in order, answers at
+ * any time, some are refused. Returns what is wrong.
+ */
+function shuffledTimeline(random: Random): string | undefined {
+  const timeline = emptyTimeline();
   const stored: ChatMessage[] = [];
   const pending: { key: string; message: ChatMessage | undefined }[] = [];
   const done = new Set<string>();

@@ -122,7 +122,9 @@ export class Timeline {
   }
 
   /** Sets the text so far of a streamed message. */
-  write({ messageId, body }: StreamingText): void {
+  write(writing: StreamingText): void {
+    const { messageId, body } = writing;
+    if (this.find(messageId) === undefined) this.#hold(messageId, () => this.write(writing));
     this.#change(messageId, (known) => (known.streaming_state === 'streaming' ? { ...known, body } : known));
   }
 
