@@ -34,7 +34,9 @@ t.test('it has every name that an entry of the package exports', async (t) => {
     if (types === undefined) continue;
     const importName = join(packageName, entry);
     const found = exported.filter(({ entries }) => entries.includes(importName)).map(({ name }) => name);
-    t.strictSame(found.toSorted(), exportsOf(join(PACKAGE, types)).toSorted(), importName);
+    // A function with overloads has a declaration for each.
+    const declared = new Set(exportsOf(join(PACKAGE, types)));
+    t.strictSame(found.toSorted(), [...declared].toSorted(), importName);
   }
 });
 
