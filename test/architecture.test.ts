@@ -170,7 +170,7 @@ const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   'src/core/accounts': [
     ['routes'],
-    ['users', 'holdings'],
+    ['users', 'holdings', 'installation'],
     ['account'],
     ['customers', 'groups', 'keys', 'sessions'],
     ['actors', 'avatars'],

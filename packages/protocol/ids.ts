@@ -17,6 +17,7 @@ export const ID_PREFIXES = {
   session: 'ses',
   avatar: 'ava',
   apiKey: 'key',
+  operatorKey: 'opk',
   agent: 'agt',
   agentTool: 'atl',
   agentRun: 'run',

@@ -1,4 +1,5 @@
 import { Idempotency } from '../api/access/idempotency.ts';
+import { OperatorKeys } from '../api/access/operator-keys.ts';
 import { createPollLimits } from '../api/access/rate-limit.ts';
 import { RateSharing } from '../api/access/rate-sharing.ts';
 import { clientRoutes } from '../api/documents/client-package.ts';
@@ -123,6 +124,7 @@ export async function openServing(
       ...(config.adminPort === null ? probes.metrics : {}),
     },
     authenticator,
+    operatorKeys: new OperatorKeys(database),
     whereabouts,
     pollLimiters,
     // Without a rate limit the caller's address is not even read.

@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { hashApiKey, hasValidChecksum, newApiKey } from '../../src/api/access/api-keys.ts';
+import {
+  hashApiKey,
+  hasValidChecksum,
+  newApiKey,
+  OPERATOR_KEY_PREFIX,
+} from '../../src/api/access/api-keys.ts';
 
 t.test('a key has its form, its hash and a redacted form', async (t) => {
   const { key, hash, redacted } = newApiKey();
@@ -14,7 +19,16 @@ t.test('a key has its form, its hash and a redacted form', async (t) => {
 t.test('a thousand keys differ, and each passes its own check', async (t) => {
   const keys = Array.from({ length: 1000 }, () => newApiKey().key);
   t.equal(new Set(keys).size, keys.length);
-  t.ok(keys.every(hasValidChecksum));
+  t.ok(keys.every((key) => hasValidChecksum(key)));
+});
+
+t.test('a key of an operator is no API key', async (t) => {
+  const { key, redacted } = newApiKey(OPERATOR_KEY_PREFIX);
+  t.match(key, /^parleyop_[0-9A-Za-z]{38}$/);
+  t.equal(redacted, `parleyop_…${key.slice(-4)}`);
+  t.ok(hasValidChecksum(key, OPERATOR_KEY_PREFIX));
+  t.notOk(hasValidChecksum(key));
+  t.notOk(hasValidChecksum(newApiKey().key, OPERATOR_KEY_PREFIX));
 });
 
 t.test('one wrong character anywhere is noticed', async (t) => {

@@ -17,6 +17,7 @@ const STAYING_TABLES: Readonly<Record<string, string>> = {
   inbox_due: 'as `outbox`',
   jobs: 'those of scheduled messages are added at the target (account-move.ts)',
   account_moves: 'says where the account is',
+  operator_keys: 'of the installation: the programs of the target have theirs',
   operators: 'of the installation: the operators of the target name theirs',
   outbox: 'what is left of it is enqueued at the target (pending-events.ts)',
   presence_nodes: 'of nodes',

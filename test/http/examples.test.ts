@@ -8,6 +8,7 @@ import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { EFFECTS } from '../../src/api/documents/openapi/effects.ts';
 import { nameOf, type SchemaObject } from '../../src/api/documents/openapi/schemas.ts';
+import { createOperatorKey } from '../../src/core/accounts/installation/operator-keys.ts';
 import { Runs } from '../agents/runs.ts';
 import { Conversations, PATH } from '../conversations/fixture.ts';
 import { borrowTestApp, type CallOptions } from '../support/app.ts';
@@ -79,6 +80,12 @@ const REAL: Readonly<Record<string, () => Promise<Fields>>> = {
   activate_user: async () => byKey('POST', `/v1/users/${await newUser()}/actions/activate`),
   create_api_key: () => newKey(),
   revoke_api_key: async () => byKey('POST', `/v1/api-keys/${(await newKey()).id}/actions/revoke`),
+  delete_installation_account: async () => {
+    const { key: token } = await app.database.transaction((tx) => createOperatorKey(tx, { name: 'Billing' }));
+    const accounts = '/v1/installation/accounts';
+    const { id } = await ok('POST', accounts, { name: 'Harbor Freight' }, { token });
+    return ok('DELETE', `${accounts}/${id}`, undefined, { token });
+  },
   create_import: () => newImport(),
   cancel_import: async () => {
     const { data } = (await byKey('GET', '/v1/imports')) as unknown as { data: [Found] };

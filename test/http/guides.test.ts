@@ -12,6 +12,7 @@ import t from 'tap';
 import { pathOf } from '../../src/api/documents/pages/guides.ts';
 import { docsRoutes } from '../../src/api/documents/pages/routes.ts';
 import { HOOKS } from '../../src/app/features.ts';
+import { createOperatorKey } from '../../src/core/accounts/installation/operator-keys.ts';
 import { guidesOf } from '../../src/core/documents/guides.ts';
 import { NO_HOOKS } from '../../src/platform/hooks.ts';
 import { slackContents, zipped } from '../import/samples.ts';
@@ -25,6 +26,7 @@ const app = await startTestApp(t, { PARLEY_FETCH_ALLOW: '127.0.0.1' });
 const { demo } = app;
 const { ada } = demo.users;
 const directory = freshDirectory(t);
+const { key: operator } = await app.database.transaction((tx) => createOperatorKey(tx, { name: 'Billing' }));
 
 /** The backend of the guides: answers every request with a token of a signed-in user. */
 const backend = createServer((_, response) => response.end(ada.access_token));
@@ -81,6 +83,7 @@ t.test('the guides of features stand between those of the core, and go with thei
       'customer-cards',
       'sdk',
       'production',
+      'saas',
       'coming-from',
     ],
   );
@@ -97,6 +100,7 @@ t.test('the guides of features stand between those of the core, and go with thei
       'cases',
       'sdk',
       'production',
+      'saas',
       'coming-from',
     ].map((name) => `/docs/guides/${name}`),
   );
@@ -130,6 +134,7 @@ for (const guide of GUIDES) {
       } = await runProgram('bash', [script], {
         PARLEY_URL: app.baseUrl,
         PARLEY_KEY: demo.api_key,
+        PARLEY_OPERATOR_KEY: operator,
         PARLEY_ACCOUNT: demo.account_id,
         PARLEY_CONVERSATION: demo.conversations.group,
       });

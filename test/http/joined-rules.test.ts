@@ -255,6 +255,8 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
   update_customer: 'none',
   erase_user: 'none',
   update_account: 'none',
+  create_installation_account: 'none',
+  update_installation_account: 'none',
   update_me: 'none',
   create_role: 'none',
   update_role: 'none',

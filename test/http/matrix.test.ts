@@ -21,7 +21,7 @@ import { until } from '../support/until.ts';
 const app = await startTestApp(t, { PARLEY_SOCKET_POLLS_PER_SECOND: '1000' });
 const { demo, database } = app;
 // Those of operators are not there for others (test/installation/operators.test.ts).
-const routes = app.routes.filter(({ operators }) => operators !== true);
+const routes = app.routes.filter(({ operators }) => operators === undefined);
 const closedRoutes = routes.filter((route) => route.open !== true);
 
 const KINDS: Readonly<Record<string, IdKind>> = {

@@ -17,12 +17,14 @@ import t from 'tap';
 import { Type } from 'typebox';
 import { bodyExampleOf, exampleOf } from '../../src/api/documents/openapi/examples.ts';
 import { SchemaComponents, type SchemaObject } from '../../src/api/documents/openapi/schemas.ts';
+import { createOperatorKey } from '../../src/core/accounts/installation/operator-keys.ts';
 import { freshDirectory, ROOT, runProgram } from '../start/parley.ts';
 import { borrowTestApp } from '../support/app.ts';
 import { Contract, type WireAnswer } from '../support/contract.ts';
 import { muteFields, THREE_WORDS } from '../support/mute-fields.ts';
 
 const app = await borrowTestApp(t);
+const { key: operator } = await app.database.transaction((tx) => createOperatorKey(tx, { name: 'Billing' }));
 const { text: source, headers: documentHeaders } = await get('/v1/openapi.json');
 const document: OpenApi = JSON.parse(source);
 const {
@@ -87,7 +89,9 @@ t.test('every operation documents its call and its refusals', async (t) => {
     const named = parameters.map(({ name, $ref }) => name ?? $ref?.split('/').at(-1));
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
     const isOpen = security?.length === 0;
-    const headers = ['ServiceVersion', ...(isOpen ? [] : ['ServiceAccount'])];
+    // Keys of operators belong to no account.
+    const isOfKeys = path.startsWith('/v1/installation/');
+    const headers = ['ServiceVersion', ...(isOpen || isOfKeys ? [] : ['ServiceAccount'])];
     const changes = method !== 'GET' && !ASKING.has(operationId);
     if (changes) headers.push('IdempotencyKey');
     t.strictSame(named.slice(0, inPath.length), inPath, `${operationId}: the path`);
@@ -95,9 +99,8 @@ t.test('every operation documents its call and its refusals', async (t) => {
     t.notOk(named.includes('page'), 'page is there only to be refused');
     const expected = [
       '400',
-      // To others than operators, nothing is there.
-      ...(operationId === 'get_installation' ? [] : ['401']),
-      ...(isOpen || ALWAYS_ANSWERING.has(operationId) ? [] : ['402']),
+      '401',
+      ...(isOpen || isOfKeys || ALWAYS_ANSWERING.has(operationId) ? [] : ['402']),
       '404',
       '429',
       '500',
@@ -148,7 +151,8 @@ t.test('a wrong value is answered with those that are allowed', async (t) => {
     body?: object,
   ) => {
     asked += 1;
-    const answer = await app.call(method, path, { headers, ...(body === undefined ? {} : { body }) });
+    const token = path.startsWith('/v1/installation/') ? operator : app.demo.api_key;
+    const answer = await app.call(method, path, { token, headers, ...(body === undefined ? {} : { body }) });
     const { error } = answer.body;
     const isNamed = allowed.every((value) => value === null || error?.message.includes(String(value)));
     t.ok(error?.param?.startsWith(param) && isNamed, `${method} ${path} ${param}: ${answer.text}`);

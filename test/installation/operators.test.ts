@@ -17,16 +17,18 @@ const { demo } = app;
 const { ada, grace } = demo.users;
 const NEWEST = { 'Service-Version': NEWEST_VERSION };
 const PATH = '/v1/installation';
-/** A path of the same length where nothing is. */
-const NOTHING = '/v1/installatiox';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'BREW'];
 
 const log = createLog('silent');
 const config = readConfig({ DATABASE_URL: app.databaseUrl });
-const paths = app.routes.flatMap(({ operators, path }) => (operators === true ? [path] : []));
+const paths = new Set(app.routes.flatMap(({ operators, path }) => (operators === undefined ? [] : [path])));
 
 t.test('to all but operators, every path of theirs is like one where nothing is', async (t) => {
-  t.strictSame(paths, [PATH], 'each is tried');
+  t.strictSame(
+    [...paths].sort(),
+    ['', '/accounts', '/accounts/:id', '/accounts/:id/identity-providers'].map((path) => PATH + path),
+    'each is tried',
+  );
   const adas = await signIn(ada.id);
   const callers: Record<string, Record<string, string>> = {
     'no credential': {},
@@ -42,15 +44,19 @@ t.test('to all but operators, every path of theirs is like one where nothing is'
   const me = await app.call<Me>('GET', '/v1/me', { token: adas.access_token, headers: NEWEST });
   t.match(me.body, { role: { type: 'admin' }, operator: false });
   for (const [who, credential] of Object.entries(callers)) {
-    for (const version of [NEWEST_VERSION, '1.2.harbor', '0.1']) {
-      for (const method of METHODS) {
-        const [found, missing] = await Promise.all(
-          [PATH, NOTHING].map((path) =>
-            answerTo(path, method, { ...credential, 'Service-Version': version }),
-          ),
-        );
-        t.strictSame(found, missing, `${method} of ${who} at ${version}`);
-        t.equal(found?.status, 404);
+    for (const path of paths) {
+      const there = path.replace(':id', demo.account_id);
+      for (const version of path === PATH ? [NEWEST_VERSION, '1.2.harbor', '0.1'] : [NEWEST_VERSION]) {
+        for (const method of METHODS) {
+          const [found, missing] = await Promise.all(
+            // A path of the same length where nothing is.
+            [there, there.replace('/v1/i', '/v1/j')].map((path) =>
+              answerTo(path, method, { ...credential, 'Service-Version': version }),
+            ),
+          );
+          t.strictSame(found, missing, `${method} ${path} of ${who} at ${version}`);
+          t.equal(found?.status, 404);
+        }
       }
     }
   }
@@ -70,6 +76,9 @@ t.test('a command names operators, and their sessions see the installation at on
   t.equal(body.operator, true);
   const older = { token, headers: { 'Service-Version': '1.2.harbor' } };
   t.notMatch((await app.call('GET', '/v1/me', older)).text, 'operator', 'of 1.3');
+
+  const accounts = await answerTo(`${PATH}/accounts`, 'GET', { Authorization: `Bearer ${token}`, ...NEWEST });
+  t.equal(accounts.status, 404, 'accounts are for keys of operators');
 
   t.equal(await statusWith(await exchanged(ada.id)), 404, 'the token of an identity provider');
   t.equal(await statusWith(demo.api_key), 404, 'a key');

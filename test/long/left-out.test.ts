@@ -118,7 +118,7 @@ t.test('an account with rows of a feature that is left out is not removed', asyn
   const { demo } = await startTestApp(t, env, undefined, { features });
   const database = await openDatabase({ url, log: createLog('silent'), hooks: hooksOf(features) });
   t.teardown(() => database.close());
-  const remove = () => database.transaction((tx) => beginAccountRemoval(tx, demo.account_id));
+  const remove = () => database.transaction((tx) => beginAccountRemoval(tx, undefined, demo.account_id));
   await t.rejects(remove(), /has rows in webhooks, which no feature of this build removes/);
   await database.pool.query('DELETE FROM webhooks');
   t.equal((await remove()).id, demo.account_id);

@@ -234,6 +234,9 @@ t.test('help has a line for every command and every option', async (t) => {
   }
   t.match(usageOf(COMMANDS, 'parley', ['key', '-h']), /key create[\s\S]*key list[\s\S]*key revoke/);
   t.notMatch(usageOf(COMMANDS, 'parley', ['key', '-h']), 'user create', 'the commands of that word alone');
+  const ofKeys = usageOf(COMMANDS, 'parley', ['operator', 'key', '--help']);
+  t.match(ofKeys, /operator key create[\s\S]*operator key list[\s\S]*operator key revoke/);
+  t.notMatch(ofKeys, 'operator add', 'also of two words');
   for (const help of [['help'], ['help', 'key', 'create']]) {
     const asked = await runParley(['admin', ...help], {});
     t.same(asked, await runParley(['admin', ...help.slice(1), '--help'], {}), help.join(' '));

@@ -7,7 +7,7 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import { type Statement, statement, type Value } from '../../platform/db/connection/statement.ts';
 import { isUnavailable } from '../../platform/db/connection/unavailable.ts';
 import { requireHere, type Whereabouts } from './account-moves.ts';
-import { API_KEY_PREFIX, hashApiKey, hasValidChecksum } from './api-keys.ts';
+import { API_KEY_PREFIX, hashApiKey, hasValidChecksum, OPERATOR_KEY_PREFIX } from './api-keys.ts';
 import { type AccountPlace, accountMissing } from './authorize.ts';
 import type { Credential, Principal } from './principal.ts';
 import { RevocableCache } from './revocable-cache.ts';
@@ -342,6 +342,12 @@ function unknownCredential(): ApiError {
   );
 }
 
+function keyOfOperator(): ApiError {
+  const message =
+    'The key of an operator is for paths below /v1/installation. Use an API key of the account.';
+  return new ApiError('invalid_credentials', message);
+}
+
 function isOwn(text: string): boolean {
   return text.startsWith(API_KEY_PREFIX) || text.startsWith(OWN_TOKEN_START);
 }
@@ -351,6 +357,7 @@ function isOwn(text: string): boolean {
  * that one account trusts proves nothing to another. Throws ApiError for text that is no token.
  */
 function foreignKey(text: string, account: string | undefined, missing: AccountPlace): string {
+  if (text.startsWith(OPERATOR_KEY_PREFIX)) throw keyOfOperator();
   if (!TOKEN.test(text)) throw unknownCredential();
   if (account === undefined || account === '') throw accountMissing(...missing);
   return `${account} ${text}`;

@@ -21,7 +21,9 @@ export interface Principal {
    * Whether it sees the own ids of all actors (docs/contract.md#own-ids); if not, its own alone.
    */
   readonly seesOwnIds: boolean;
-  /** A user that sees the installation as a whole (docs/contract.md#the-installation). */
+  /**
+   * A user, or a key, that sees the installation as a whole (docs/contract.md#the-installation).
+   */
   readonly operator: boolean;
   readonly roleId: string | null;
   readonly permissions: ReadonlySet<string>;
@@ -29,7 +31,7 @@ export interface Principal {
 }
 
 export interface Credential {
-  readonly kind: 'api_key' | 'access_token';
+  readonly kind: 'api_key' | 'access_token' | 'operator_key';
   /** The key's id, or the token's `jti`: rate limits count by it and revocation names it. */
   readonly id: string;
   /** The family of refresh tokens that an access token ends with; absent if there is none. */

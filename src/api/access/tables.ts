@@ -22,6 +22,17 @@ interface AccessTables {
     created_at: Time;
   };
 
+  /** The credentials of programs that operate the installation. */
+  operator_keys: {
+    id: string;
+    name: string;
+    hash: Buffer;
+    redacted: string;
+    expires_at: string | null;
+    revoked_at: string | null;
+    created_at: Time;
+  };
+
   /** Accounts that move between this installation and another one, or have left it. */
   account_moves: Times & {
     account_id: string;

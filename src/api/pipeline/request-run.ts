@@ -14,7 +14,7 @@ import { markedJson, unmarkedForm } from '../marked-json.ts';
 import type { Endpoint } from './endpoint.ts';
 import { hasExternalIds, type IdPlaces, replaceExternalIds } from './external-ids.ts';
 import { requireJsonType } from './json-type.ts';
-import { isForOperators, requireOperator } from './operator-paths.ts';
+import { operatorsOf, requireOperator } from './operator-paths.ts';
 import { openCursor, Page } from './pagination.ts';
 import { decodeText } from './query.ts';
 import type { AnsweredRequest } from './request-log.ts';
@@ -29,7 +29,7 @@ import {
   type ReadRoute,
   type Route,
 } from './route.ts';
-import type { Match } from './router.ts';
+import { type Match, methodsOf, paramsOf } from './router.ts';
 import type { Entrance, Limiter, RunHost } from './run-host.ts';
 import { requireVersion } from './spoken-version.ts';
 
@@ -52,6 +52,8 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   #params: Readonly<Record<string, string>> = NO_PARAMS;
   #version: Version | undefined;
   #principal: Principal | undefined;
+  /** The caller at a path of operators. */
+  #operator: Principal | undefined;
   #query: unknown;
   #body: unknown;
   #claim: IdempotencyClaim | undefined;
@@ -122,8 +124,16 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   #admit(match: Match<Endpoint>): void {
-    if (!isForOperators(match)) this.#checkMethod(match);
-    else this.#await(requireOperator(this.#entrance, this.#exchange.head), () => this.#checkMethod(match));
+    const operators = operatorsOf(match);
+    if (operators === undefined) {
+      this.#checkMethod(match);
+      return;
+    }
+    const entrance = { ...this.#entrance, operatorKeys: this.#http.parts.operatorKeys };
+    this.#await(requireOperator(operators, entrance, this.#exchange.head), (operator) => {
+      this.#operator = operator;
+      this.#checkMethod(match);
+    });
   }
 
   #checkMethod(match: Match<Endpoint>): void {
@@ -138,7 +148,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
       throw new ApiError('method_not_allowed', `This endpoint accepts ${methodsOf(match)}.`);
     }
     this.#endpoint = entry.route;
-    if (entry.names.length > 0) this.#params = zip(entry.names, match.values);
+    if (entry.names.length > 0) this.#params = paramsOf(entry, match);
     this.#checkVersion(entry.route.route);
   }
 
@@ -164,14 +174,15 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
 
   #authenticate(): void {
     const { authorization, account } = this.#exchange.head;
-    const principal = this.#entrance.authenticator.authenticate(authorization, account);
+    const principal = this.#operator ?? this.#entrance.authenticator.authenticate(authorization, account);
     if (principal instanceof Promise) this.#await(principal, this.#checkAccount);
     else this.#checkAccount(principal);
   }
 
   #checkAccount(principal: Principal): void {
     this.#principal = principal;
-    requireAccount(principal, this.#exchange.head.account);
+    // The key of an operator belongs to no account.
+    if (principal.credential.kind !== 'operator_key') requireAccount(principal, this.#exchange.head.account);
     if (principal.move !== undefined && !this.#isRead) requireUnmoved(principal.move);
     if (this.#endpoint!.route.unsubscribed !== true) requireSubscription(principal);
     this.#limitRate(principal);
@@ -480,19 +491,6 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
 /** In the newest form, with marks (api/marked-json.ts), for every version's callers. */
 class StoredAnswer extends Answer<Buffer> {}
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
-
-function zip(names: readonly string[], values: readonly string[]): Record<string, string> {
-  const params: Record<string, string> = {};
-  for (let i = 0; i < names.length; i++) params[names[i]!] = values[i]!;
-  return params;
-}
-
-/** Returns the Allow header; every path with GET has HEAD. */
-function methodsOf({ byMethod }: Match<Endpoint>): string {
-  const methods = [...byMethod.keys()];
-  if (byMethod.has('GET')) methods.push('HEAD');
-  return [...methods, 'OPTIONS'].join(', ');
-}
 
 function closedTo(whom: string): ApiError {
   return new ApiError('insufficient_permissions', `${whom} cannot call this endpoint.`);

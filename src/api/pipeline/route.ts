@@ -130,10 +130,11 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
   /** True to answer with an inactive subscription too, so that callers see why others refuse. */
   readonly unsubscribed?: boolean;
   /**
-   * True for endpoints of operators, which have paths of their own: for all other callers nothing
-   * is there (docs/contract.md#the-installation). They are closed to agents, too.
+   * Present for endpoints of operators, which have paths of their own: for all other callers
+   * nothing is there (docs/contract.md#the-installation). `keys`: for keys of operators alone,
+   * which name no account in Service-Account. They are closed to agents, too.
    */
-  readonly operators?: boolean;
+  readonly operators?: 'all' | 'keys';
   /** True if customers may call it (docs/contract.md#customers). */
   readonly customers?: boolean;
   /**

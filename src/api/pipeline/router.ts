@@ -13,6 +13,23 @@ interface Entry<T> {
   readonly names: readonly string[];
 }
 
+/** Returns the Allow header; every path with GET has HEAD. */
+export function methodsOf({ byMethod }: Match<unknown>): string {
+  const methods = [...byMethod.keys()];
+  if (byMethod.has('GET')) methods.push('HEAD');
+  return [...methods, 'OPTIONS'].join(', ');
+}
+
+/** Returns the values of the path's parameters by their names. */
+export function paramsOf(
+  { names }: Pick<Entry<unknown>, 'names'>,
+  { values }: Pick<Match<unknown>, 'values'>,
+): Record<string, string> {
+  const params: Record<string, string> = {};
+  for (let i = 0; i < names.length; i++) params[names[i]!] = values[i]!;
+  return params;
+}
+
 /** Finds routes by path, segment by segment; a literal segment wins over a parameter. */
 export class Router<T> {
   readonly #root: Node<T> = newNode();

@@ -9,6 +9,7 @@ import type { Whereabouts } from '../access/account-moves.ts';
 import type { Authenticator } from '../access/authenticate.ts';
 import type { ExternalIds } from '../access/external-ids.ts';
 import type { Idempotency } from '../access/idempotency.ts';
+import type { OperatorKeys } from '../access/operator-keys.ts';
 import type { Principal } from '../access/principal.ts';
 import type { RateState } from '../access/rate-window.ts';
 import type { CursorSeal } from './cursor-seal.ts';
@@ -21,6 +22,8 @@ import type { Match } from './router.ts';
 /** The parts of the server that checks and handlers use; absent if switched off. */
 export interface RunParts {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  /** Reads keys at the paths of operators. */
+  readonly operatorKeys?: Pick<OperatorKeys, 'authenticate'>;
   readonly whereabouts?: Pick<Whereabouts, 'explain'>;
   /** Counts by credential. */
   readonly limiter?: Limiter;

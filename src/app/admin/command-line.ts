@@ -1,4 +1,4 @@
-/** Commands of one or two words, whose options all take a value, most of them by name. */
+/** Commands of one to three words, whose options all take a value, most of them by name. */
 
 import { parseArgs } from 'node:util';
 import { nearestName } from '@parley/protocol/validation/nearest-name.ts';
@@ -13,11 +13,10 @@ export function parseCommand(
   commands: Commands,
   args: readonly string[],
 ): { readonly command: Command; readonly options: Options } {
-  const words = wordsOf(args);
-  const name = words.slice(0, 2).join(' ');
+  const name = nameIn(commands, args);
   const command = commands[name];
   if (command === undefined) throw new UsageError(unknownCommand(Object.keys(commands), name));
-  const options = parseOptions(args.slice(words.length), name, command);
+  const options = parseOptions(args.slice(name.split(' ').length), name, command);
   for (const [option, { required, value, check }] of Object.entries(command.options)) {
     const text = options[option];
     if (text === undefined) {
@@ -31,7 +30,7 @@ export function parseCommand(
 
 /** Returns a line for each command that begins with `args`; for a single one also the options. */
 export function usageOf(commands: Commands, program: string, args: readonly string[]): string {
-  const wanted = wordsOf(args[0] === HELP ? args.slice(1) : args).join(' ');
+  const wanted = nameIn(commands, args[0] === HELP ? args.slice(1) : args);
   const matching = Object.entries(commands).filter(([name]) => `${name} `.startsWith(`${wanted} `));
   const [first, ...others] = matching;
   if (first === undefined || others.length > 0) {
@@ -50,10 +49,12 @@ export function usageOf(commands: Commands, program: string, args: readonly stri
 
 const HELP = 'help';
 
-/** Returns the words before the options: the command or its beginning. */
-function wordsOf(args: readonly string[]): readonly string[] {
+/** Returns the command that the words before the options begin with, or the beginning of one. */
+function nameIn(commands: Commands, args: readonly string[]): string {
   const end = args.findIndex((arg) => arg.startsWith('-'));
-  return (end === -1 ? args : args.slice(0, end)).slice(0, 2);
+  const words = end === -1 ? args : args.slice(0, end);
+  const names = [3, 2].map((count) => words.slice(0, count).join(' '));
+  return names.find((name) => Object.hasOwn(commands, name)) ?? names[1]!;
 }
 
 function unknownCommand(names: readonly string[], name: string): string {

@@ -58,27 +58,30 @@ const OF_CORE: Commands = {
     help: 'Create an account with the roles admin, member, viewer, agent, scanner and sales_rep',
     options: { name: NAME, plan: PLAN },
     run: inTransaction(async (tx, { name = '', plan }) => {
-      const { createAccount } = await import('../../core/accounts/account/accounts.ts');
+      const { openAccount } = await import('../../core/accounts/installation/operated-accounts.ts');
       const { addedRolesOf } = await import('../../core/accounts/rights/roles.ts');
-      const { account, roles } = await createAccount(tx, { name, ...(plan && { plan: plan as Plan }) });
+      const { account, roles } = await openAccount(tx, undefined, { name, plan: plan as Plan | undefined });
       const all = [...Object.values(roles), ...(await addedRolesOf(tx, account.id))];
       const shown = all.map(({ id, name, type }) => ({ id, name, type }));
       return { object: 'account', ...account, roles: shown };
     }),
   },
   'account set': {
-    help: 'Change the plan or the subscription of an account',
+    help: 'Change the name, the plan or the subscription of an account',
     options: {
       id: ACCOUNT,
+      name: { help: 'another name', value: NAME.value },
       plan: { ...PLAN, help: 'another plan' },
       subscription: SUBSCRIPTION,
     },
-    run: inTransaction(async (tx, { id = '', plan, subscription }) => {
-      if (!plan && !subscription) throw new UsageError('account set needs --plan or --subscription');
-      const { updateAccount } = await import('../../core/accounts/account/accounts.ts');
-      const account = await updateAccount(tx, id, {
-        ...(plan && { plan: plan as Plan }),
-        ...(subscription && { subscription: subscription as AccountPlan }),
+    run: inTransaction(async (tx, { id = '', name, plan, subscription }) => {
+      if (!name && !plan && !subscription)
+        throw new UsageError('account set needs --name, --plan or --subscription');
+      const { changeAccount } = await import('../../core/accounts/installation/operated-accounts.ts');
+      const account = await changeAccount(tx, undefined, id, {
+        name,
+        plan: plan as Plan | undefined,
+        subscription: subscription as AccountPlan | undefined,
       });
       return { object: 'account', ...account };
     }),
@@ -87,8 +90,8 @@ const OF_CORE: Commands = {
     help: 'List the accounts of this deployment',
     options: { search: SEARCH, limit: LIMIT },
     async run({ database }, { search, limit }) {
-      const { listAccounts } = await import('../../core/accounts/account/accounts.ts');
-      return listOf('account', limit, (fetch) => listAccounts(database, { search: search ?? null, fetch }));
+      const { OPERATED_ACCOUNTS } = await import('../../core/accounts/installation/operated-accounts.ts');
+      return listOf('account', limit, (fetch) => readPage(OPERATED_ACCOUNTS, database, [], search, fetch));
     },
   },
   'account show': {
@@ -98,12 +101,12 @@ const OF_CORE: Commands = {
       const { countMembers, findAccount } = await import('../../core/accounts/account/accounts.ts');
       const { ROLES } = await import('../../core/accounts/rights/roles.ts');
       const account = await findAccount(database, id);
-      const roles = await readPage(ROLES, database, id, undefined, MAX_ROWS);
+      const roles = await readPage(ROLES, database, [id], undefined, MAX_ROWS);
       return {
         object: 'account',
         ...account,
         roles: roles.map(({ id, name, type }) => ({ id, name, type })),
-        ...(await countMembers(database, id)),
+        ...(await countMembers(database, [id])).get(id),
       };
     },
   },
@@ -223,6 +226,34 @@ const OF_CORE: Commands = {
       return listOf('operator', limit, (fetch) => listOperators(database, fetch));
     },
   },
+  'operator key create': {
+    help: 'Create a key that operates the installation over REST; its secret is printed this once',
+    options: { name: { ...NAME, help: 'name of the program that has it' }, expires: EXPIRES },
+    run: inTransaction(async (tx, { name = '', expires }) => {
+      const { createOperatorKey } = await import('../../core/accounts/installation/operator-keys.ts');
+      return {
+        object: 'operator_key',
+        ...(await createOperatorKey(tx, { name, expiresAt: expires ?? null })),
+      };
+    }),
+  },
+  'operator key list': {
+    help: 'List the keys that operate the installation, ended ones included, without their secrets',
+    options: { limit: LIMIT },
+    run: async ({ database }, { limit }) => {
+      const { listOperatorKeys } = await import('../../core/accounts/installation/operator-keys.ts');
+      return listOf('operator_key', limit, (fetch) => listOperatorKeys(database, fetch));
+    },
+  },
+  'operator key revoke': {
+    first: 'id',
+    help: 'End a key that operates the installation, at once and for good',
+    options: { id: { help: 'id of the key, see "operator key list"', value: 'opk_…', required: true } },
+    run: inTransaction(async (tx, { id = '' }) => {
+      const { revokeOperatorKey } = await import('../../core/accounts/installation/operator-keys.ts');
+      return { object: 'operator_key', ...(await revokeOperatorKey(tx, id)) };
+    }),
+  },
   'audit key': {
     help: 'Show the id and the public key of what signs the audit; makes the key if there is none',
     options: {},
@@ -311,7 +342,7 @@ function accountList<Row extends object>(
       const { findAccount } = await import('../../core/accounts/account/accounts.ts');
       const list = await load();
       const { id } = await findAccount(database, account);
-      return listOf(object, limit, (fetch) => readPage(list, database, id, search, fetch));
+      return listOf(object, limit, (fetch) => readPage(list, database, [id], search, fetch));
     },
   };
 }
@@ -327,13 +358,13 @@ function activation(help: string, isActive: boolean): Command {
   };
 }
 
-function readPage<Row extends object>(
-  list: Pick<KeysetList<[accountId: string], Row>, 'readPage'>,
+function readPage<Values extends readonly string[], Row extends object>(
+  list: Pick<KeysetList<Values, Row>, 'readPage'>,
   database: Database,
-  accountId: string,
+  values: Values,
   search: string | undefined,
   fetch: number,
 ): Promise<Row[]> {
   const page = { direction: 'next', after: null, fetch, search: search ?? null } as const;
-  return list.readPage(database, [accountId], page);
+  return list.readPage(database, values, page);
 }

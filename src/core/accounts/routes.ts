@@ -8,6 +8,7 @@ import type { Avatars } from './avatars/avatars.ts';
 import { customerRoutes } from './customers/customer-routes.ts';
 import { entityRoutes } from './entity-routes.ts';
 import { groupRoutes } from './groups/group-routes.ts';
+import { operatedAccountRoutes } from './installation/operated-account-routes.ts';
 import { apiKeyRoutes } from './keys/key-routes.ts';
 import { peopleRoutes } from './people/people-routes.ts';
 import { roleRoutes } from './rights/role-routes.ts';
@@ -57,5 +58,6 @@ export function accountRoutes(
     ...tokenRoutes(database, tokens, authenticator),
     ...groupRoutes(database, avatars),
     ...entityRoutes(database),
+    ...operatedAccountRoutes(database),
   ];
 }

@@ -30,5 +30,6 @@ const OF_CORE: readonly PlacedGuide[] = Object.entries({
   cases: 60,
   sdk: 70,
   production: 80,
+  saas: 85,
   'coming-from': 90,
 }).map(([name, place]) => ({ name, file: new URL(`${name}.md`, import.meta.url), place }));

@@ -22,7 +22,7 @@ export function installationRoutes({ nodes, checks, docsUrl }: InstallationRoute
       summary: 'Get the nodes of the installation with their figures, and what needs attention',
       since: '1.3.harbor',
       permission: null,
-      operators: true,
+      operators: 'all',
       agents: false,
       unsubscribed: true,
       query: Body({

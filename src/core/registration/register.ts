@@ -4,6 +4,7 @@ import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { createAccount, presentAccount } from '../accounts/account/accounts.ts';
 import { createUser, findUser } from '../accounts/actors/users.ts';
+import { FIRST_KEY } from '../accounts/installation/operated-accounts.ts';
 import { createApiKey, findApiKey } from '../accounts/keys/keys.ts';
 import { audit } from '../audit/audit.ts';
 import { presentApiKey } from '../resources/api-key.ts';
@@ -30,7 +31,7 @@ export async function register(
   const { account, roles } = await createAccount(tx, { name: account_name });
   const [accountId, roleId] = [account.id, roles.admin.id];
   const { user } = await createUser(tx, { accountId, name, email, roleId });
-  const { key, apiKey } = await createApiKey(tx, { accountId, name: KEY_NAME, roleId });
+  const { key, apiKey } = await createApiKey(tx, { accountId, name: FIRST_KEY, roleId });
   await audit(tx, {
     accountId,
     actorId: user.id,
@@ -44,8 +45,6 @@ export async function register(
     api_key: { ...presentApiKey(await findApiKey(tx, accountId, apiKey.id), null), key },
   };
 }
-
-const KEY_NAME = 'First key';
 
 /** Requires room; registrations of all nodes take turns, so that each counts earlier commits. */
 async function requireRoom(tx: Tx, policy: RegistrationPolicy): Promise<void> {

@@ -1,8 +1,10 @@
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { type AccountRow, readRemovableAccounts } from '../../core/accounts/account/accounts.ts';
 import {
-  type AccountRow,
-  beginRemoval,
-  readRemovableAccounts,
-} from '../../core/accounts/account/accounts.ts';
+  closeAccount,
+  lockOperated,
+  type OperatedBy,
+} from '../../core/accounts/installation/operated-accounts.ts';
 import { removeUnattached } from '../../core/attachments/uploads.ts';
 import { readHead } from '../../core/audit/chain-store.ts';
 import {
@@ -20,28 +22,33 @@ import { removeRowsOfAccount } from './remove-rows.ts';
 
 /**
  * Begins to remove an account (docs/operations.md#deleting-an-account): after the commit its
- * credentials end on every node and its rows are removed. Repeating it changes nothing. Throws as
- * `requireRemovable` does.
+ * credentials end on every node and its rows are removed. Repeating it changes nothing. Throws
+ * ApiError as `lockOperated` and `requireRemovable` do.
  */
-export async function beginAccountRemoval(tx: Tx, id: string): Promise<AccountRow> {
-  const account = await beginRemoval(tx, id);
+export async function beginAccountRemoval(tx: Tx, by: OperatedBy, id: string): Promise<AccountRow> {
+  const account = await closeAccount(tx, by, await lockOperated(tx, id));
   await requireRemovable(tx, id);
   return account;
 }
 
-/** Throws if the account has conversations under legal hold, or rows of a missing feature. */
+/**
+ * Throws ApiError `resource_conflict` if the account has conversations under legal hold, or rows of
+ * a missing feature.
+ */
 export async function requireRemovable(tx: Tx, id: string): Promise<void> {
   const held = await readHeldIdsOf(tx, id, MAX_NAMED);
   if (held.length > 0) {
     const named = `${held.join(', ')}${held.length === MAX_NAMED ? ', and perhaps more' : ''}`;
-    throw new Error(
+    throw new ApiError(
+      'resource_conflict',
       `The account ${id} has conversations under legal hold, so it is not deleted. Release them first: ${named}`,
     );
   }
   const tables = await tablesOfMissing(tx, id);
   if (tables.length > 0) {
-    throw new Error(
-      `The account ${id} has rows in ${tables.join(', ')}, which no feature of this build removes, so it is not deleted. Run this command of a build with the feature.`,
+    throw new ApiError(
+      'resource_conflict',
+      `The account ${id} has rows in ${tables.join(', ')}, which no feature of this build removes, so it is not deleted. Delete it with a build that has the feature.`,
     );
   }
 }

@@ -20,10 +20,15 @@ export const complianceCommands: Commands = {
       const { beginAccountRemoval, requireRemovable } = await import('./account-removal.ts');
       const { name } = await findAccount(tx, id);
       await requireRemovable(tx, id);
-      const shown = { object: 'account_deletion', account_id: id, name, ...(await countMembers(tx, id)) };
+      const shown = {
+        object: 'account_deletion',
+        account_id: id,
+        name,
+        ...(await countMembers(tx, [id])).get(id),
+      };
       if (confirm === undefined)
         return { ...shown, deleted_at: null, to_delete: `account delete --id ${id} --confirm ${id}` };
-      const { deleted_at } = await beginAccountRemoval(tx, id);
+      const { deleted_at } = await beginAccountRemoval(tx, undefined, id);
       const { head } = await readHead(tx, id);
       return { ...shown, deleted_at, audit_head: head };
     }),

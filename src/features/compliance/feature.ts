@@ -4,6 +4,7 @@ import { JobRunner } from '../../platform/db/queue/leased-jobs.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import { removeAccounts } from './account-removal.ts';
+import { accountRemovalRoutes } from './account-routes.ts';
 import { afterDeleted } from './conversation-removal.ts';
 import { Eraser } from './eraser.ts';
 import { erasureRoutes } from './erasure-routes.ts';
@@ -70,7 +71,7 @@ export const compliance: Feature = {
         disposer.add('retention sweep', retention, (it) => it.close());
         return {
           routes: {
-            audit: policyRoutes(database, retention),
+            audit: [...policyRoutes(database, retention), ...accountRemovalRoutes()],
             messages: removalRoutes(node),
             attachments: [...exportRoutes(database, store), ...erasureRoutes(database)],
           },

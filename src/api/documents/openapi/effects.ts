@@ -36,6 +36,7 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, unknown>> 
   dismiss_notification: { status: 'dismissed', dismissed_at: TIMES.updated_at },
   deactivate_user: { status: 'deactivated' },
   revoke_api_key: { status: 'revoked', revoked_at: TIMES.updated_at },
+  delete_installation_account: { subscription: 'inactive', deleted_at: TIMES.updated_at },
   create_import: { status: 'awaiting_upload', started_at: null },
   start_import: { status: 'queued', started_at: null },
   cancel_import: { status: 'canceled', started_at: null, completed_at: USUAL_TIME },

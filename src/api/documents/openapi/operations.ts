@@ -34,7 +34,9 @@ export function operationOf(route: Route, schemas: SchemaComponents, texts: Text
       ...pathParameters(route),
       ...queryParameters(route, schemas),
       reference('parameters', 'ServiceVersion'),
-      ...(route.open === true ? [] : [reference('parameters', 'ServiceAccount')]),
+      ...(route.open === true || route.operators === 'keys'
+        ? []
+        : [reference('parameters', 'ServiceAccount')]),
       ...(isRead(route) ? [] : [reference('parameters', 'IdempotencyKey')]),
     ],
     ...(route.open === true ? { security: [] } : {}),
@@ -73,7 +75,10 @@ function describe(route: Route, texts: Texts): string {
 }
 
 function callersOf({ permission, own, customers, agents, operators }: Route): string[] {
-  if (operators === true) return ['For operators alone: to all others nothing is at this path.'];
+  if (operators !== undefined) {
+    const whom = operators === 'keys' ? 'keys of operators' : 'operators and their keys';
+    return [`For ${whom} alone: to all other callers nothing is at this path.`];
+  }
   const ofOwn = own === undefined ? '' : `, or \`${own.permission}\` for ${own.of}`;
   return [
     permission === null ? 'Any valid credential will do.' : `Permission: \`${permission}\`${ofOwn}.`,

@@ -12,9 +12,10 @@ import type { Route } from '../../pipeline/route.ts';
 export function refusalsOf(route: Route): ErrorCondition[] {
   const found = new Set<ErrorCondition>(ALWAYS);
   const add = (conditions: readonly ErrorCondition[]) => conditions.forEach(found.add, found);
-  if (route.operators === true) {
-    for (const condition of OF_CALLERS) found.delete(condition);
-    add(['parameter_missing']);
+  if (route.operators !== undefined) {
+    found.delete('expired_token');
+    add(OF_KEYS);
+    if (route.operators === 'all') add(['parameter_missing']);
   } else if (route.open !== true) {
     add(OF_CREDENTIALS);
     if (route.unsubscribed !== true) add(['payment_required']);
@@ -75,10 +76,9 @@ const ALWAYS: readonly ErrorCondition[] = [
   'service_unavailable',
 ];
 
-/** Callers other than operators learn nothing about their credentials there. */
-const OF_CALLERS: readonly ErrorCondition[] = ['expired_token', 'invalid_credentials'];
+const OF_KEYS: readonly ErrorCondition[] = ['api_key_expired', 'api_key_revoked'];
 
-const OF_CREDENTIALS: readonly ErrorCondition[] = ['api_key_expired', 'api_key_revoked', 'parameter_missing'];
+const OF_CREDENTIALS: readonly ErrorCondition[] = [...OF_KEYS, 'parameter_missing'];
 
 const OF_BODIES: readonly ErrorCondition[] = [
   'validation_failed',

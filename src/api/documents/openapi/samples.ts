@@ -43,6 +43,8 @@ export const NOUNS: Readonly<Record<string, IdKind | undefined>> = {
 /** Kinds of ids by the name of the resource, if it is no noun. */
 export const KINDS: Readonly<Record<string, IdKind | undefined>> = {
   ...NOUNS,
+  installation_account: 'account',
+  new_installation_account: 'account',
   agent_action: 'agentAction',
   identity_provider: 'identityProvider',
   agent_definition: 'agent',
@@ -209,6 +211,8 @@ export const NUMBERS: Readonly<Record<string, number>> = {
 export const TEXTS: Readonly<Record<string, string | undefined>> = {
   external_id: '4711',
   'account.name': 'Harbor Freight',
+  'installation_account.name': 'Harbor Freight',
+  'new_installation_account.name': 'Harbor Freight',
   'agent_definition.name': 'Triage',
   'agent_definition.description': 'Answers first questions about deliveries.',
   'api_key.name': 'Warehouse',

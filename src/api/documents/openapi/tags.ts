@@ -35,6 +35,7 @@ const CHAPTERS: readonly Chapter[] = [
     paths: /^\/v1\/(?:exports|erasures|imports)(?:\/|$)|\/(?:exports|actions\/erase)$/,
     isPart: true,
   },
+  { name: 'Installation', paths: /^\/v1\/installation(?:\/|$)/ },
   { name: 'Settings', paths: /^/ },
 ];
 

@@ -4,7 +4,6 @@ import { Account, type Plan, type UpdateAccountBody } from '@parley/protocol/res
 import { type Selectable, sql, type UpdateObject } from 'kysely';
 import type { Principal } from '../../../api/access/principal.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
-import { escapeLike } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
 import { auditAccount } from '../../audit/audit.ts';
@@ -55,22 +54,18 @@ export async function findAccount(db: Db, id: string): Promise<AccountRow> {
     .executeTakeFirstOrThrow(() => noSuchAccount(id));
 }
 
-/** Returns every account of the deployment, newest first, for the operator. */
-export function listAccounts(
-  db: Db,
-  { search, fetch }: { readonly search: string | null; readonly fetch: number },
-): Promise<AccountRow[]> {
-  const pattern = search === null ? null : `%${escapeLike(search)}%`;
-  return db.query(LIST_ACCOUNTS, pattern, fetch);
+interface Members {
+  readonly active_users: number;
+  readonly active_keys: number;
 }
 
-/** Counts the users and keys that can act now. */
+/** Counts the users and keys of each account that can act now. */
 export async function countMembers(
   db: Db,
-  accountId: string,
-): Promise<{ readonly active_users: number; readonly active_keys: number }> {
-  const [counts] = await db.query(COUNT_MEMBERS, accountId);
-  return counts!;
+  accountIds: readonly string[],
+): Promise<ReadonlyMap<string, Members>> {
+  const rows = await db.query(COUNT_MEMBERS, accountIds);
+  return new Map(rows.map(({ account_id, ...members }) => [account_id, members]));
 }
 
 /**
@@ -157,21 +152,19 @@ function noSuchAccount(id: string): ApiError {
   return new ApiError('resource_not_found', `There is no account ${id}.`, { param: 'id' });
 }
 
-const LIST_ACCOUNTS = statement<[pattern: string | null, fetch: number], AccountRow>('list-accounts')`
-    SELECT * FROM accounts WHERE $1::text IS NULL OR name ILIKE $1 ORDER BY created_at DESC, id DESC LIMIT $2`;
-
 /** Rights are cached for 30 seconds at most (api/access/rights.ts). */
 const READ_REMOVABLE = statement<[], { id: string }>('read-removable-accounts')`
     SELECT id FROM accounts WHERE deleted_at < clock_timestamp() - interval '35 seconds' ORDER BY deleted_at LIMIT 10`;
 
-const COUNT_MEMBERS = statement<[accountId: string], { active_users: number; active_keys: number }>(
+const COUNT_MEMBERS = statement<[accountIds: readonly string[]], Members & { readonly account_id: string }>(
   'count-members',
 )`
-    SELECT
+    SELECT account_id,
       (SELECT count(*) FROM users u JOIN actors a ON a.id = u.id
-        WHERE u.account_id = $1 AND a.deactivated_at IS NULL) AS active_users,
-      (SELECT count(*) FROM api_keys k WHERE k.account_id = $1 AND k.revoked_at IS NULL
-        AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())) AS active_keys`;
+        WHERE u.account_id = of.account_id AND a.deactivated_at IS NULL) AS active_users,
+      (SELECT count(*) FROM api_keys k WHERE k.account_id = of.account_id AND k.revoked_at IS NULL
+        AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())) AS active_keys
+    FROM unnest($1::text[]) AS of(account_id)`;
 
 export type AccountRow = Selectable<Schema['accounts']>;
 

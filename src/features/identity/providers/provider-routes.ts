@@ -10,6 +10,8 @@ import type { Principal } from '../../../api/access/principal.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../../api/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
 import { keyOf } from '../../../core/accounts/collections/account-list.ts';
+import { BY_KEYS_OF_OPERATORS } from '../../../core/accounts/installation/operated-account-routes.ts';
+import { findOperated } from '../../../core/accounts/installation/operated-accounts.ts';
 import { requireGrant } from '../../../core/accounts/rights/grants.ts';
 import { findRoleById } from '../../../core/accounts/rights/roles.ts';
 import { auditAccount } from '../../../core/audit/audit.ts';
@@ -87,6 +89,21 @@ export function providerRoutes({ database, guard }: Pick<NodeParts, 'database' |
       async handle({ principal, query, url }) {
         const page = readPage(LIST, query, { account: principal.accountId });
         const rows = await PROVIDERS.readPage(database, [principal.accountId], page);
+        return toList(rows, page, url, keyOf, presentProvider);
+      },
+    }),
+    defineRoute({
+      ...BY_KEYS_OF_OPERATORS,
+      name: 'list_installation_identity_providers',
+      method: 'GET',
+      path: '/v1/installation/accounts/:id/identity-providers',
+      summary: 'List the identity providers of an account of the installation, newest first',
+      query: SearchQuery({}),
+      response: ListOf(IdentityProvider),
+      async handle({ params, query, url }) {
+        const { id } = await findOperated(database, params.id!);
+        const page = readPage(LIST, query, { account: id });
+        const rows = await PROVIDERS.readPage(database, [id], page);
         return toList(rows, page, url, keyOf, presentProvider);
       },
     }),

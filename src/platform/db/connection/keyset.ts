@@ -112,20 +112,19 @@ export async function* pages<Row, Key>(
   }
 }
 
+/** Returns a LIKE pattern that matches the text literally. */
 function containing(text: string): string {
-  return `%${escapeLike(text)}%`;
-}
-
-/** Returns the text as a part of a LIKE pattern that matches it literally. */
-export function escapeLike(text: string): string {
-  return text.replace(/[\\%_]/g, '\\$&');
+  return `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 }
 
 function statementsOf<Row extends object>(
   { name, columns, from, where, key, search = [], folded, largeText, gathered }: KeysetOptions,
   end: 'newest' | 'oldest',
 ): KeysetStatements<Row> {
-  const given = Math.max(...[...`${from} ${where}`.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)));
+  const given = Math.max(
+    0,
+    ...[...`${from} ${where}`.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)),
+  );
   const pattern = `$${given + 1}`;
   const found = search.map((column) => `${column} ILIKE ${pattern}`);
   if (folded !== undefined) found.push(isFound(folded, pattern, `$${given + 2}`, `$${given + 3}`));
