@@ -21,7 +21,7 @@ t.test('it has what its callers know, and requires of answers what is always the
     const { body } = await read(`?version=${version}`);
     const { info, paths, components } = body as Document;
     t.equal(info.version, version);
-    t.match(JSON.stringify(body), `"enum":["${version}"]`, 'the header takes this version alone');
+    t.match(JSON.stringify(body), `"x-values":["${version}"]`, 'the header takes this version alone');
     const newer = VERSIONS.filter((one) => !covers(version, one)).map((one) => `"${SINCE}":"${one}"`);
     t.strictSame(
       newer.filter((mark) => JSON.stringify(body).includes(mark)),

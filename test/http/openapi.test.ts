@@ -85,17 +85,25 @@ t.test('every operation documents its call and its refusals', async (t) => {
   const names = operations.map(({ operation }) => operation.operationId);
   t.equal(new Set(names).size, names.length, 'names are unique');
   for (const { path, method, operation } of operations) {
-    const { operationId, parameters, responses, security } = operation;
+    const { operationId, parameters, responses, security = document.security } = operation;
     const named = parameters.map(({ name, $ref }) => name ?? $ref?.split('/').at(-1));
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-    const isOpen = security?.length === 0;
-    // Keys of operators belong to no account.
-    const isOfKeys = path.startsWith('/v1/installation/');
-    const headers = ['ServiceVersion', ...(isOpen || isOfKeys ? [] : ['ServiceAccount'])];
+    const schemes = security.map((required) => Object.keys(required));
+    const isOpen = schemes.every((names) => !names.includes('bearer') && !names.includes('operatorKey'));
+    const isOfKeys = schemes.every((names) => names.includes('operatorKey'));
+    for (const names of schemes) {
+      t.ok(names.includes('ServiceVersion'), `${operationId}: each request has a version`);
+      t.equal(names.includes('ServiceAccount'), names.includes('bearer'), `${operationId}: the account`);
+    }
+    t.equal(isOfKeys, path.startsWith('/v1/installation/'), `${operationId}: keys of operators`);
     const changes = method !== 'GET' && !ASKING.has(operationId);
-    if (changes) headers.push('IdempotencyKey');
+    const headers = changes ? ['IdempotencyKey'] : [];
     t.strictSame(named.slice(0, inPath.length), inPath, `${operationId}: the path`);
-    t.strictSame(named.slice(-headers.length), headers, `${operationId}: the headers`);
+    t.strictSame(
+      named.filter((name) => /^[A-Z]/.test(name ?? '')),
+      headers,
+      `${operationId}: the headers`,
+    );
     t.notOk(named.includes('page'), 'page is there only to be refused');
     const expected = [
       '400',
@@ -116,14 +124,20 @@ t.test('every operation documents its call and its refusals', async (t) => {
     );
     t.equal(documented.includes('idempotency_in_progress'), changes, operationId);
   }
-  const version = document.components.parameters.ServiceVersion;
-  t.strictSame(version?.schema.enum, [...VERSIONS]);
+  const { securitySchemes } = document.components;
+  t.strictSame(
+    Object.values(securitySchemes).flatMap(({ type, in: place, name }) =>
+      type === 'http' ? [] : [place, name],
+    ),
+    ['header', 'Service-Version', 'header', 'Service-Account'],
+  );
+  t.strictSame(securitySchemes.ServiceVersion?.['x-values'], [...VERSIONS]);
   t.match(document, { openapi: '3.1.0', info: { title: 'Parley', version: CURRENT_VERSION } });
 });
 
 t.test('nothing in it is without a description', async (t) => {
   const described = (text: string | undefined, what: string) => t.match(text, THREE_WORDS, what);
-  const { schemas, parameters } = document.components;
+  const { schemas, parameters, securitySchemes } = document.components;
   const mute = Object.entries(schemas).flatMap(([name, schema]) => muteFields(schema, name));
   for (const { operation } of operations) {
     const { operationId, description, parameters: own, requestBody } = operation;
@@ -136,7 +150,9 @@ t.test('nothing in it is without a description', async (t) => {
     }
   }
   t.strictSame(mute, [], 'fields');
-  for (const [name, { description }] of Object.entries(parameters)) described(description, name);
+  for (const [name, { description }] of Object.entries({ ...parameters, ...securitySchemes })) {
+    described(description as string, name);
+  }
 });
 
 t.test('a wrong value is answered with those that are allowed', async (t) => {
@@ -158,7 +174,8 @@ t.test('a wrong value is answered with those that are allowed', async (t) => {
     t.ok(error?.param?.startsWith(param) && isNamed, `${method} ${path} ${param}: ${answer.text}`);
   };
   for (const { path, method, operation } of operations) {
-    if (operation.security?.length === 0) continue;
+    const { security = document.security } = operation;
+    if (security.every((required) => !('bearer' in required) && !('operatorKey' in required))) continue;
     const { parameters, requestBody } = operation;
     const known = path.replaceAll(/\{\w+\}/g, 'none');
     const required = parameters.filter((one) => one.required && one.in === 'query');
@@ -503,6 +520,7 @@ t.test('the schemas that answers are checked against', async (t) => {
 });
 
 interface OpenApi {
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly tags: readonly { readonly name: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components: {
@@ -510,6 +528,7 @@ interface OpenApi {
     readonly parameters: Readonly<
       Record<string, { readonly description: string; readonly schema: SchemaObject }>
     >;
+    readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
     readonly examples: Readonly<Record<string, { readonly value: object }>>;
   };
 }
@@ -525,7 +544,7 @@ interface OperationObject {
     readonly description?: string;
     readonly schema?: SchemaObject;
   }[];
-  readonly security?: readonly object[];
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
   readonly requestBody?: Content;
   readonly responses: Readonly<Record<string, Content>>;
 }

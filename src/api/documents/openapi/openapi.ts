@@ -1,13 +1,13 @@
 import { ErrorEnvelope } from '@parley/protocol/errors/error-envelope.ts';
 import type { ErrorCondition } from '@parley/protocol/errors/errors.ts';
 import { answerAt, schemaAt } from '@parley/protocol/schema/since.ts';
-import { CURRENT_VERSION, covers, FORMER_NAMES, VERSIONS, type Version } from '@parley/protocol/versions.ts';
+import { CURRENT_VERSION, covers, VERSIONS, type Version } from '@parley/protocol/versions.ts';
 import type { Route } from '../../pipeline/route.ts';
-import { pathExampleOf } from './examples.ts';
 import { filePaths, MAIL_SINCE, mailPaths } from './files.ts';
 import { operationOf, templateOf } from './operations.ts';
 import { refusalExample, refusalsOf } from './refusals.ts';
 import { SchemaComponents, type SchemaObject } from './schemas.ts';
+import { OF_ACCOUNT, securitySchemes } from './security.ts';
 import { tagsOf } from './tags.ts';
 import type { Texts } from './texts.ts';
 
@@ -46,12 +46,12 @@ export function openApiDocument({ routes: all, texts, docsUrl, version }: OpenAp
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/', description: 'The server that this document comes from.' }],
-    security: [{ bearer: [] }],
+    security: [OF_ACCOUNT],
     tags: tagsOf(routes.map(({ path }) => path)),
     paths: { ...paths, ...filePaths(texts), ...(takesMail && mailPaths(schemas, texts)) },
     components: {
-      securitySchemes: { bearer: BEARER },
-      parameters: parametersOf(version === undefined ? VERSIONS : [version]),
+      securitySchemes: securitySchemes(version === undefined ? VERSIONS : [version], routes),
+      parameters: PARAMETERS,
       headers: HEADERS,
       schemas: schemas.toJSON(),
       examples: examplesOf(routes, docsUrl),
@@ -70,7 +70,7 @@ function routesAt(version: Version, routes: readonly Route[]): Route[] {
     }));
 }
 
-const DESCRIPTION = `Every request carries \`Authorization\`, \`Service-Version\` and \`Service-Account\`.
+const DESCRIPTION = `Every request carries \`Authorization\`, \`Service-Version\` and \`Service-Account\`, which this document has as security schemes.
 Sub-objects are null unless \`include[]\` asks for them. Lists are read page by page: follow \`next_page_url\`.
 A refusal is one \`error\` object: branch on its \`code\`, and try again only where \`is_transient\` is true.
 A field with \`x-since\` is absent for callers of an older version, and refused from them; so is a value that \`x-members-since\` names.
@@ -81,31 +81,7 @@ New optional fields may come with any minor version, so let unknown ones pass.`;
 const OF_ALL =
   'This document is about all versions. `/v1/openapi.json?version=` has one for each, in which `required` is complete.';
 
-const BEARER = {
-  type: 'http',
-  scheme: 'bearer',
-  description: 'An API key (`parley_…`) or an access token.',
-};
-
-const parametersOf = (versions: readonly Version[]) => ({
-  ServiceVersion: {
-    name: 'Service-Version',
-    in: 'header',
-    required: true,
-    description:
-      'The version of the API that the caller speaks. Former names are accepted, with the headers `Deprecation` and `Sunset` on the answer: ' +
-      `${[...FORMER_NAMES].map(([name, version]) => `\`${name}\` for \`${version}\``).join(', ')}.`,
-    schema: { type: 'string', enum: versions },
-    example: versions.includes(CURRENT_VERSION) ? CURRENT_VERSION : versions[0],
-  },
-  ServiceAccount: {
-    name: 'Service-Account',
-    in: 'header',
-    required: true,
-    description: 'The id of the account that the request is for.',
-    schema: { type: 'string' },
-    example: pathExampleOf('/account/:id', 'id'),
-  },
+const PARAMETERS = {
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
@@ -116,7 +92,7 @@ const parametersOf = (versions: readonly Version[]) => ({
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
     example: '8f14e45f-ceea-467f-a8d4-3c1f2b9a7e10',
   },
-});
+};
 
 const HEADERS = {
   RequestId: { description: 'Names this request in logs.', schema: { type: 'string' } },

@@ -7,6 +7,7 @@ import { answerExampleOf, bodyExampleOf, pathExampleOf } from './examples.ts';
 import { describeRefusals, refusalsOf, statusOf } from './refusals.ts';
 import { TEXTS } from './samples.ts';
 import { ALSO_EXTERNAL, type SchemaComponents, type SchemaObject } from './schemas.ts';
+import { securityOf } from './security.ts';
 import { tagOf } from './tags.ts';
 import { readTexts, type Texts } from './texts.ts';
 
@@ -21,7 +22,7 @@ export function templateOf(path: string): string {
  * Returns the operation of a route, and adds its named schemas to `schemas`. `texts`: by operation.
  */
 export function operationOf(route: Route, schemas: SchemaComponents, texts: Texts): object {
-  const slug = toolSlugOf(route);
+  const [slug, security] = [toolSlugOf(route), securityOf(route)];
   return {
     operationId: route.name,
     'x-since': route.since,
@@ -33,14 +34,9 @@ export function operationOf(route: Route, schemas: SchemaComponents, texts: Text
     parameters: [
       ...pathParameters(route),
       ...queryParameters(route, schemas),
-      reference('parameters', 'ServiceVersion'),
-      ...(route.open === true || route.operators === 'keys'
-        ? []
-        : [reference('parameters', 'ServiceAccount')]),
       ...(isRead(route) ? [] : [reference('parameters', 'IdempotencyKey')]),
     ],
-    ...(route.open === true ? { security: [] } : {}),
-    ...(route.mayBeOpen !== undefined ? { security: [{}, { bearer: [] }] } : {}),
+    ...(security === undefined ? {} : { security }),
     ...requestBodyOf(route, schemas),
     responses: { ...successesOf(route, schemas), ...refusalResponses(refusalsOf(route)) },
   };

@@ -12,8 +12,8 @@ export interface OperationObject {
   readonly tags: readonly string[];
   /** Absent if the operation requires no version. */
   readonly 'x-since'?: Version;
-  /** Empty if the operation requires no credential. */
-  readonly security?: readonly object[];
+  /** Absent if the operation requires what most do. */
+  readonly security?: readonly Readonly<Record<string, unknown>>[];
   readonly summary: string;
   readonly description: string;
   readonly parameters: readonly ParameterObject[];
@@ -124,6 +124,12 @@ function errorLink(condition: ErrorCondition): Html {
   return html`<a href="/docs/api/errors#${anchor}">${shown}</a>`;
 }
 
+/** Returns the headers of the first schemes that suffice, beside the version. */
+function credentialsOf([required = {}]: NonNullable<OperationObject['security']> = [{ bearer: [] }]) {
+  if ('bearer' in required) return ['Authorization: Bearer $PARLEY_KEY', 'Service-Account: $PARLEY_ACCOUNT'];
+  return 'operatorKey' in required ? ['Authorization: Bearer $PARLEY_OPERATOR_KEY'] : [];
+}
+
 /** Returns the request with the document's examples; shell variables stand for readers' values. */
 function curlOf({ path: template, method, operation }: Endpoint, since: Version): string {
   const { parameters, requestBody, security } = operation;
@@ -131,9 +137,7 @@ function curlOf({ path: template, method, operation }: Endpoint, since: Version)
   const path = template.replace(/\{(\w+)\}/g, (_, name: string) => String(examples.get(name)));
   const version = covers(CURRENT_VERSION, since) ? CURRENT_VERSION : since;
   const headers = [
-    ...(security?.length === 0
-      ? []
-      : ['Authorization: Bearer $PARLEY_KEY', 'Service-Account: $PARLEY_ACCOUNT']),
+    ...credentialsOf(security),
     `Service-Version: ${version}`,
     ...(requestBody === undefined ? [] : ['Content-Type: application/json']),
   ];

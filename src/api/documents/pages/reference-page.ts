@@ -5,13 +5,22 @@ import { command, type Html, html, prose } from './html.ts';
 import { pageOf } from './page.ts';
 import { contentsGroup, referenceColumns } from './reference-columns.ts';
 import { type Endpoint, methodOf, type OperationObject, operationSection } from './reference-operation.ts';
-import { fieldList, schemaAnchor } from './reference-schema.ts';
+import { fieldEntry, fieldList, schemaAnchor } from './reference-schema.ts';
 
 export interface ReferenceDocument {
   readonly info: { readonly description: string };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, SchemaObject>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, SchemaObject>>;
+    readonly securitySchemes: Readonly<Record<string, SecurityScheme>>;
+  };
+}
+
+interface SecurityScheme {
+  /** The name of the header, if it is not Authorization. */
+  readonly name?: string;
+  readonly description: string;
 }
 
 /** Returns every endpoint and resource of the OpenAPI document, readable without a script. */
@@ -24,7 +33,7 @@ export function referencePage(document: ReferenceDocument): Document {
     anchor: `tag-${tag.name.toLowerCase().replaceAll(' ', '-')}`,
     endpoints: endpoints.filter(({ operation }) => operation.tags.includes(tag.name)),
   }));
-  const { schemas } = document.components;
+  const { schemas, securitySchemes } = document.components;
   const resources = Object.entries(schemas).filter(([name]) => !name.endsWith('_list'));
   return pageOf('reference', {
     styles: ['reference.css'],
@@ -39,6 +48,11 @@ ${referenceColumns({
   )}
 <p><a href="#resources">Resources</a></p>`,
   text: html`${document.info.description.split('\n').map((line) => html`<p>${prose(line)}</p>`)}
+<dl class="fields">
+${Object.values(securitySchemes).map(({ name = 'Authorization', description }) =>
+  fieldEntry(name, { type: 'string', description }, ['header']),
+)}
+</dl>
 <p>The same contract for machines: <a href="/v1/openapi.json">openapi.json</a> for all versions,
 <a href="/v1/openapi.json?version=${CURRENT_VERSION}">openapi.json?version=${CURRENT_VERSION}</a> for that one alone, and
 <a href="/v1/asyncapi.json">asyncapi.json</a> for the socket. The commands below use these variables; version

@@ -98,7 +98,9 @@ export async function closeAccount(tx: Tx, by: OperatedBy, before: AccountRow): 
   return beginRemoval(tx, before.id);
 }
 
-/** Returns an account of this installation. Throws ApiError as `requireHere` and `findAccount` do. */
+/**
+ * Returns an account of this installation. Throws ApiError as `requireHere` and `findAccount` do.
+ */
 export async function findOperated(db: Db, id: string): Promise<AccountRow> {
   requireHere(await readMove(db, id));
   return findAccount(db, id);
