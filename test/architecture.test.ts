@@ -79,6 +79,7 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'hooks',
       'json-bytes',
       'plain-text',
+      'sealed-bytes',
       'timezone-offset',
     ],
   ],
@@ -236,6 +237,12 @@ const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['transports'],
     ['outgoing', 'removal', 'demo', 'mail-check'],
     ['complaints', 'mailboxes', 'mails', 'metrics', 'settings', 'tables'],
+  ],
+  'src/features/push': [
+    ['feature', 'commands'],
+    ['web', 'phones', 'digests', 'push-check'],
+    ['deliveries'],
+    ['metrics', 'settings', 'tables'],
   ],
   'src/platform/db': [
     ['migration', 'notices'],

@@ -29,6 +29,8 @@ export const ID_PREFIXES = {
   webhookDelivery: 'whd',
   connection: 'con',
   pushSubscription: 'psh',
+  pushApp: 'pap',
+  pushDevice: 'pdv',
   digest: 'dig',
   auditEvent: 'aud',
   export: 'exp',

@@ -53,6 +53,9 @@ export const ADMIN_PERMISSIONS = [
   'widgets:read',
   'widgets:create',
   'widgets:update',
+  'push_apps:read',
+  'push_apps:create',
+  'push_apps:update',
 ] as const;
 
 export type AdminPermission = (typeof ADMIN_PERMISSIONS)[number];
@@ -67,6 +70,9 @@ const PERMISSIONS_SINCE: Readonly<Partial<Record<string, Version>>> = {
   'widgets:read': '1.3.harbor',
   'widgets:create': '1.3.harbor',
   'widgets:update': '1.3.harbor',
+  'push_apps:read': '1.4.harbor-preview.1',
+  'push_apps:create': '1.4.harbor-preview.1',
+  'push_apps:update': '1.4.harbor-preview.1',
 };
 
 /** Returns the permissions that a version knows. */

@@ -27,6 +27,7 @@ const ENUMERATIONS: Enumerations = {
   accounts: {
     own_ids: { keys: true, team: true },
     picture_metadata: { keep: true, remove: true },
+    push_content: { none: true, text: true },
     plan: { free: true, pro: true },
     subscription: { active: true, inactive: true },
   },
@@ -220,6 +221,10 @@ const ENUMERATIONS: Enumerations = {
   },
   presences: {
     status: { away: true, online: true },
+  },
+  push_apps: {
+    environment: { production: true, sandbox: true },
+    platform: { apns: true, fcm: true },
   },
   roles: {
     type: { admin: true, agent: true, sales_rep: true, scanner: true, user: true },

@@ -11,7 +11,7 @@ import { insertAgent } from '../../src/features/agents/store.ts';
 import { addComplianceJob, JOBS as COMPLIANCE_JOBS } from '../../src/features/compliance/jobs/job-store.ts';
 import { IMPORTS, insertImport } from '../../src/features/import/imports/import-store.ts';
 import { OUTGOING } from '../../src/features/mail/outgoing/outgoing-store.ts';
-import { DELIVERIES as PUSHES } from '../../src/features/push/pushes.ts';
+import { webRows } from '../../src/features/push/web/web-channel.ts';
 import {
   addDeliveries,
   pending,
@@ -197,7 +197,7 @@ async function pushes() {
      SELECT 'psh_1', unnest($1::text[]), clock_timestamp()`,
     [ids],
   );
-  return kind(PUSHES, {
+  return kind(webRows('').leased, {
     name: 'pushes',
     ids,
     isFenced: true,
@@ -205,7 +205,7 @@ async function pushes() {
     isTakenAgain: true,
     idOf: (row) => row.notification_id,
     by: [[], COUNT],
-    settled: () => ({}),
+    settled: () => ({ shown: false }),
   });
 }
 

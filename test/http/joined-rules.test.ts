@@ -29,6 +29,9 @@ function provider(more: object): object {
   };
 }
 
+/** A key that is none. */
+const APPLE = { team_id: 'ABCDEFGHIJ', key_id: 'ABCDEFGHIJ', private_key: 'key' };
+
 /** By route. `none`: whatever a schema accepts may be accepted by some resource. */
 const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
   import_messages: [
@@ -244,6 +247,18 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
   poll_realtime: 'none',
   show_typing: 'none',
   create_push_subscription: 'none',
+  create_push_device: 'none',
+  create_push_app: [
+    [{ name: 'A', platform: 'fcm' }, '400 missing_field service_account'],
+    [{ name: 'A', platform: 'fcm', topic: 'com.example' }, '422 validation_failed topic'],
+    [{ name: 'A', platform: 'apns' }, '400 missing_field topic'],
+    [{ name: 'A', platform: 'apns', topic: 'com.example', ...APPLE }, '422 validation_failed private_key'],
+  ],
+  update_push_app: [
+    [{ key_id: 'ABCDEFGHIJ' }, '400 missing_field private_key'],
+    [{ private_key: 'key' }, '400 missing_field key_id'],
+    [APPLE, '422 validation_failed private_key'],
+  ],
   create_conversation_view: [[{ name: 'A', filters: {} }, '422 validation_failed filters']],
   update_conversation_view: [[{ filters: {} }, '422 validation_failed filters']],
   set_notification_settings: 'none',

@@ -462,6 +462,60 @@ const SUBJECTS: readonly Subject[] = [
     rows: 6,
   },
   {
+    name: 'list_push_apps',
+    path: '/v1/push-apps',
+    filters: ['', 'q=page'],
+    add: () =>
+      app.database.kysely
+        .insertInto('push_apps')
+        .values({
+          id: newId('pushApp'),
+          account_id: demo.account_id,
+          name: 'Page',
+          platform: 'fcm',
+          identifier: `page-${made++}`,
+          credential: Buffer.alloc(0),
+          created_by: ada.id,
+        })
+        .execute(),
+    version: NEWEST_VERSION,
+    rows: 6,
+  },
+  {
+    name: 'list_push_devices',
+    path: '/v1/messaging/push-devices',
+    filters: [''],
+    add: async () => {
+      const appId = newId('pushApp');
+      await app.database.kysely
+        .insertInto('push_apps')
+        .values({
+          id: appId,
+          account_id: demo.account_id,
+          name: 'Phone',
+          platform: 'fcm',
+          identifier: 'phone',
+          credential: Buffer.alloc(0),
+          created_by: ada.id,
+        })
+        .execute();
+      await app.database.kysely
+        .insertInto('push_devices')
+        .values({
+          id: newId('pushDevice'),
+          account_id: demo.account_id,
+          actor_id: grace.id,
+          app_id: appId,
+          token: `token ${made++}`,
+          origin: '',
+        })
+        .execute();
+    },
+    token: grace.access_token,
+    version: NEWEST_VERSION,
+    rows: 6,
+  },
+  {
     name: 'list_identity_providers',
     path: '/v1/identity-providers',
     filters: ['', 'q=page'],

@@ -41,6 +41,8 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   erasures: 'erasure',
   imports: 'import',
   'push-subscriptions': 'pushSubscription',
+  'push-apps': 'pushApp',
+  'push-devices': 'pushDevice',
   views: 'conversationView',
   events: 'event',
   webhooks: 'webhook',
@@ -228,6 +230,7 @@ const REFERENCES: readonly Reference[] = [
     role_id,
   })),
   reference('update_identity_provider', 'role_id', 'role', (role_id) => ({ role_id })),
+  reference('create_push_device', 'app_id', 'pushApp', (app_id) => ({ app_id, token: 'token' })),
   reference('create_widget', 'group_id', 'group', (group_id) => ({
     name: 'A',
     sites: ['https://a.example'],
@@ -282,7 +285,15 @@ const ENDING: Readonly<Record<string, object>> = {
 };
 
 /** Fields that are named like ids and never name what is there. */
-const OWN_NAMES: ReadonlySet<string> = new Set(['client_message_id', 'external_id', 'client_id']);
+const OWN_NAMES: ReadonlySet<string> = new Set([
+  'client_message_id',
+  'external_id',
+  'client_id',
+  'key_id',
+  'team_id',
+  'private_key_id',
+  'project_id',
+]);
 
 let keys = 0;
 const keysWithout = new Map<string, Promise<string>>();
@@ -712,6 +723,31 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
       origin: 'https://push.example.com',
     })
     .execute();
+  const pushApp = newId('pushApp');
+  await database.kysely
+    .insertInto('push_apps')
+    .values({
+      id: pushApp,
+      account_id: accountId,
+      name: 'App',
+      platform: 'fcm',
+      identifier: 'app',
+      credential: Buffer.alloc(0),
+      created_by: zoe.id,
+    })
+    .execute();
+  const pushDevice = newId('pushDevice');
+  await database.kysely
+    .insertInto('push_devices')
+    .values({
+      id: pushDevice,
+      account_id: accountId,
+      actor_id: zoe.id,
+      app_id: pushApp,
+      token: 'token',
+      origin: 'https://push.example.com',
+    })
+    .execute();
   const conversationView = newId('conversationView');
   await database.kysely
     .insertInto('conversation_views')
@@ -782,6 +818,8 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
     notification,
     emailComplaint,
     pushSubscription,
+    pushApp,
+    pushDevice,
     conversationView,
     session,
     account: accountId,

@@ -36,7 +36,7 @@ t.test('without all of them the rest compiles, and nothing that needs one does',
   t.teardown(() => rmSync(copy, { recursive: true }));
   copyWithout(FOLDERS, copy);
   const needy = [
-    "import type { Vapid } from './features/push/vapid.ts';",
+    "import type { Vapid } from './features/push/web/vapid.ts';",
     "import type { Schema } from './platform/db/tables/schema.ts';",
     "export const mail = (vapid: Vapid): Schema['mails'] => vapid.mail;",
   ];

@@ -23,7 +23,7 @@ import { openMailKey } from '../../src/features/mail/outgoing/mail-key.ts';
 import { readMessageId } from '../../src/features/mail/outgoing/message-ids.ts';
 import { SEND_TIMES } from '../../src/features/mail/outgoing/send-times.ts';
 import { SmtpTransport } from '../../src/features/mail/outgoing/transport.ts';
-import { Digests, readDigest } from '../../src/features/push/digests.ts';
+import { Digests, readDigest } from '../../src/features/push/digests/digests.ts';
 import { pushMetrics } from '../../src/features/push/metrics.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { closed, gatesOf } from '../accounts/fixture.ts';

@@ -6,8 +6,8 @@
 import t from 'tap';
 import { runAdmin } from '../../src/app/admin/run.ts';
 import { readConfig } from '../../src/app/config.ts';
-import { digestMail } from '../../src/features/push/digest-mail.ts';
-import { type DigestRow, Digests, MAX_NAMED, readDigest } from '../../src/features/push/digests.ts';
+import { digestMail } from '../../src/features/push/digests/digest-mail.ts';
+import { type DigestRow, Digests, MAX_NAMED, readDigest } from '../../src/features/push/digests/digests.ts';
 import { pushMetrics } from '../../src/features/push/metrics.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';

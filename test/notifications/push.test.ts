@@ -21,14 +21,15 @@ import type { Feature } from '../../src/core/features/feature.ts';
 import type { Frame } from '../../src/core/frames/frame.ts';
 import { SettingsOfUsers } from '../../src/core/notifications/settings/settings.ts';
 import { readNotifications } from '../../src/core/resources/notification.ts';
-import { readSubscribers } from '../../src/features/push/audience.ts';
+import { readSubscribers } from '../../src/features/push/deliveries/audience.ts';
+import { Pushes } from '../../src/features/push/deliveries/pushes.ts';
+import { RETRIES } from '../../src/features/push/deliveries/times.ts';
 import { push } from '../../src/features/push/feature.ts';
 import { pushMetrics } from '../../src/features/push/metrics.ts';
-import { MAX_PAYLOAD_BYTES, type Pushed, payloadOf } from '../../src/features/push/payload.ts';
 import { pushCheck } from '../../src/features/push/push-check.ts';
-import { Pushes } from '../../src/features/push/pushes.ts';
-import { RETRIES } from '../../src/features/push/times.ts';
-import { isRealContact, Vapid } from '../../src/features/push/vapid.ts';
+import { type BrowserPush, MAX_PAYLOAD_BYTES, payloadOf } from '../../src/features/push/web/payload.ts';
+import { isRealContact, Vapid } from '../../src/features/push/web/vapid.ts';
+import { webChannel } from '../../src/features/push/web/web-channel.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
@@ -601,7 +602,13 @@ t.test('users that are deactivated, and keys that change, end subscriptions', as
 });
 
 t.test('a payload keeps below what push services take', async (t) => {
-  const row = { id: 'ntf_1', title: 'T', body: 'B', category: 'order.updated', priority: 'high' } as Pushed;
+  const row = {
+    id: 'ntf_1',
+    title: 'T',
+    body: 'B',
+    category: 'order.updated',
+    priority: 'high',
+  } as BrowserPush;
   t.match(JSON.parse(payloadOf(row).toString()), { title: 'T', body: 'B' });
   for (const text of ['x', 'ä', '😀', '\u0001', '"']) {
     for (const length of [3_000, 3_900, 4_000, 40_000]) {
@@ -620,21 +627,23 @@ t.test('a payload keeps below what push services take', async (t) => {
 });
 
 /** Another node of the same database, which looks for what is due all the time. */
-async function otherNode(t: Teardown, log = createLog('silent')): Promise<Pushes> {
+async function otherNode(t: Teardown, log = createLog('silent')): Promise<Pushes<BrowserPush>> {
   const engine = new MemoryEngine<Frame>();
   const rights = await Rights.open(engine);
   const post = new GuardedPost(new AddressGuard({ allow: ['127.0.0.1'] }));
+  const vapid = await Vapid.open({ database, subject: 'mailto:ops@example.com' });
   const pushes = new Pushes({
     database,
-    post,
+    channel: webChannel({ database, post, vapid }),
     log,
     metrics: pushMetrics(createMetrics()),
     sweepEveryMs: 5,
     retries: { ...RETRIES, delaysMs: [0, 1, 1, 1, 1] },
     watch: NO_WATCH,
-    vapid: await Vapid.open({ database, subject: 'mailto:ops@example.com' }),
     // Its engine is not connected: announcements of the node under test do not reach it.
-    audience: { get: async (accountId) => new Set(await readSubscribers(database, accountId)) },
+    audience: {
+      get: async (accountId) => new Set(await readSubscribers(database, 'push_subscriptions', accountId)),
+    },
     settings: { of: (id) => new SettingsOfUsers(database, rights).of(id) },
   });
   t.teardown(async () => {
@@ -647,13 +656,13 @@ async function otherNode(t: Teardown, log = createLog('silent')): Promise<Pushes
 }
 
 /** Returns the id of a notification that a node has pushed. */
-async function pushed(node: Pushes, reader: Reader): Promise<string> {
+async function pushed(node: Pushes<BrowserPush>, reader: Reader): Promise<string> {
   const id = await insertRow(app, reader, { title: 'Pushed', body: randomBytes(4).toString('hex') });
   await node.notified([await readNotifications(database, [{ recipient_id: reader.id, id }])]);
   return id;
 }
 
-async function pushedAndWaited(node: Pushes, reader: Reader, times = 1): Promise<void> {
+async function pushedAndWaited(node: Pushes<BrowserPush>, reader: Reader, times = 1): Promise<void> {
   for (let n = 1; n <= times; n++) await pushed(node, reader);
   await until(async () => (await waiting(reader)) === 0, { what: 'the outcome' });
 }

@@ -9,7 +9,7 @@ import {
 } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { PushPayload } from '../../src/features/push/payload.ts';
+import type { PushPayload } from '../../src/features/push/web/payload.ts';
 import type { Teardown } from './teardown.ts';
 
 /** A push as the browser gets it, with what the push service sees. */

@@ -17,6 +17,10 @@ export type PictureMetadata = (typeof PICTURE_METADATA)[number];
 const OWN_ID_READERS = ['team', 'keys'] as const;
 export type OwnIdReaders = (typeof OWN_ID_READERS)[number];
 
+/** The texts of pushes to phones (docs/contract.md#phones). */
+const PUSH_CONTENTS = ['none', 'text'] as const;
+export type PushContent = (typeof PUSH_CONTENTS)[number];
+
 /** The tenant that everything else belongs to (docs/contract.md#accounts). */
 export const Account = Type.Object({
   ...Identity('account'),
@@ -25,6 +29,7 @@ export const Account = Type.Object({
   subscription: OneOf(SUBSCRIPTIONS),
   picture_metadata: Since('1.4.harbor-preview.1', OneOf(PICTURE_METADATA)),
   own_ids: Since('1.4.harbor-preview.1', OneOf(OWN_ID_READERS)),
+  push_content: Since('1.4.harbor-preview.1', OneOf(PUSH_CONTENTS)),
   ...Times,
 });
 export type Account = Static<typeof Account>;
@@ -37,17 +42,22 @@ describe(Account, {
     'Whether pictures lose what they tell beside what they show, such as the place and the device, before a message has them (`remove`), or are kept as they were uploaded (`keep`).',
   own_ids:
     'Whether everybody of the team sees the `external_id` of actors (`team`), or API keys alone (`keys`). Accounts from before the setting have `keys`, new ones `team`.',
+  push_content:
+    'The texts of pushes to phones, which Google and Apple can read: `none` has who wrote and how many notifications wait, `text` what they say as well.',
 });
 
 /** Body of Update Account: absent fields stay. */
 export const UpdateAccountBody = Body({
   picture_metadata: Type.Optional(OneOf(PICTURE_METADATA)),
   own_ids: Type.Optional(OneOf(OWN_ID_READERS)),
+  push_content: Type.Optional(OneOf(PUSH_CONTENTS)),
 });
 describe(UpdateAccountBody, {
   picture_metadata:
     'Whether pictures of new messages lose what they tell beside what they show, such as the place and the device: `remove` or `keep`.',
   own_ids:
     'Who sees the `external_id` of actors: everybody of the `team`, or API `keys` alone. Customers see their own.',
+  push_content:
+    'What pushes to phones say: `none` has who wrote and how many notifications wait, `text` what they say as well.',
 });
 export type UpdateAccountBody = Static<typeof UpdateAccountBody>;

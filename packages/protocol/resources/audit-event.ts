@@ -90,6 +90,9 @@ export const AUDIT_ACTIONS = [
   'account.deleted',
   'customer_card_source.updated',
   'customer_card_source.secret_rotated',
+  'push_app.created',
+  'push_app.updated',
+  'push_app.deleted',
 ] as const;
 
 /** The actions that callers of an older version cannot name in a filter. */
@@ -122,6 +125,9 @@ export const AUDIT_ACTIONS_SINCE: MembersSince<(typeof AUDIT_ACTIONS)[number]> =
   'account.updated': '1.4.harbor-preview.1',
   'customer_card_source.updated': '1.4.harbor-preview.1',
   'customer_card_source.secret_rotated': '1.4.harbor-preview.1',
+  'push_app.created': '1.4.harbor-preview.1',
+  'push_app.updated': '1.4.harbor-preview.1',
+  'push_app.deleted': '1.4.harbor-preview.1',
   'email.complained': '1.4.harbor-preview.1',
   'email.complaint_lifted': '1.4.harbor-preview.1',
 };

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { ApiError, unavailable } from '@parley/protocol/errors/errors.ts';
 import { canonicalJson } from '@parley/protocol/json/canonical-json.ts';
 import type { Selectable } from 'kysely';
@@ -8,6 +8,7 @@ import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { isUnavailable } from '../../platform/db/connection/unavailable.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
+import { type SealedWith, seal, unseal } from '../../platform/sealed-bytes.ts';
 
 /** The same key in another scope is another key. `path` includes its ids, not the query. */
 export interface IdempotencyScope {
@@ -102,7 +103,7 @@ export class Idempotency {
         );
       }
       if (row.status !== null && row.response !== null) {
-        const body = row.encrypted ? decrypt(row.response, key, hash) : row.response;
+        const body = row.encrypted ? unseal(row.response, sealedWith(key, hash)) : row.response;
         return { replay: { status: row.status, body } };
       }
       // Its lease may end at this moment; the caller's next try shows that.
@@ -145,7 +146,7 @@ export class IdempotencyClaim {
       .updateTable('idempotency_keys')
       .set({
         status,
-        response: once ? null : secret ? encrypt(body, key, hash) : body,
+        response: once ? null : secret ? seal(body, sealedWith(key, hash)) : body,
         encrypted: secret && !once,
         about: once ? null : shownBy(body),
       })
@@ -252,27 +253,9 @@ function hashOf({ accountId, actorId, method, path }: IdempotencyScope, key: str
     .digest();
 }
 
-const CIPHER = 'aes-256-gcm';
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
-
-/** Returns nonce, tag and ciphertext. */
-function encrypt(body: Buffer, key: string, hash: Buffer): Buffer {
-  const nonce = randomBytes(NONCE_BYTES);
-  const cipher = createCipheriv(CIPHER, cipherKey(key, hash), nonce);
-  const sealed = Buffer.concat([cipher.update(body), cipher.final()]);
-  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
-}
-
-/** Throws if the bytes are not the result of encrypt() with this key. */
-function decrypt(stored: Buffer, key: string, hash: Buffer): Buffer {
-  const nonce = stored.subarray(0, NONCE_BYTES);
-  const decipher = createDecipheriv(CIPHER, cipherKey(key, hash), nonce, { authTagLength: TAG_BYTES });
-  decipher.setAuthTag(stored.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-  return Buffer.concat([decipher.update(stored.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
-}
-
-/** Returns the cipher's key. Readers of the table, which has only a hash, must guess it. */
-function cipherKey(key: string, hash: Buffer): Buffer {
-  return Buffer.from(hkdfSync('sha256', key, hash, 'parley idempotent response', 32));
+/**
+ * Returns the key of a stored answer. Readers of the table, which has only a hash, must guess it.
+ */
+function sealedWith(key: string, hash: Buffer): SealedWith {
+  return { secret: key, salt: hash, purpose: 'parley idempotent response' };
 }

@@ -6,7 +6,7 @@ export const pushCommands: Commands = {
     help: 'List the digests of unseen notifications that wait for mail, the oldest first, without their text',
     options: { limit: LIMIT },
     run: async ({ database }, { limit }) => {
-      const { readDigests } = await import('./digests.ts');
+      const { readDigests } = await import('./digests/digests.ts');
       return listOf('digest', limit, async (fetch) =>
         (await readDigests(database, fetch)).map(({ actor_id, notification_ids, ...digest }) => ({
           user_id: actor_id,
@@ -20,7 +20,7 @@ export const pushCommands: Commands = {
     help: 'Show the mail that a digest would be now',
     options: { user: USER },
     async run({ database }, { user = '' }) {
-      const { readDigest, writeDigestMail } = await import('./digests.ts');
+      const { readDigest, writeDigestMail } = await import('./digests/digests.ts');
       const digest = await readDigest(database, user);
       const mail = digest && (await writeDigestMail(database, digest));
       if (mail === undefined) throw new Error(`nothing is to be mailed to the user ${user}`);

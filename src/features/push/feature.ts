@@ -4,14 +4,21 @@ import type { PublicRoutes } from '../../api/pipeline/public-routes.ts';
 import type { Feature } from '../../core/features/feature.ts';
 import { OF_ACTOR } from '../../core/resources/holdings.ts';
 import { GuardedPost } from '../../platform/outbound/guarded-post.ts';
-import { pushAudience } from './audience.ts';
-import { Digests, readDigest, settleDigest, writeDigestMail } from './digests.ts';
+import { pushAudience } from './deliveries/audience.ts';
+import { Pushes } from './deliveries/pushes.ts';
+import { Digests, readDigest, settleDigest, writeDigestMail } from './digests/digests.ts';
 import { pushMetrics } from './metrics.ts';
+import { appRoutes } from './phones/app-routes.ts';
+import { CredentialSeal } from './phones/credential.ts';
+import { deviceRoutes } from './phones/device-routes.ts';
+import { phoneChannel, removeRead } from './phones/phone-channel.ts';
+import { PhoneServices } from './phones/phone-services.ts';
+import { deleteEnded, readDevicesOf } from './phones/push-devices.ts';
 import { pushCheck } from './push-check.ts';
-import { Pushes } from './pushes.ts';
-import { subscriptionRoutes } from './subscription-routes.ts';
-import { deleteOfDeactivated, readSubscriptionsOf } from './subscriptions.ts';
-import { isRealContact, Vapid } from './vapid.ts';
+import { subscriptionRoutes } from './web/subscription-routes.ts';
+import { deleteOfDeactivated, readSubscriptionsOf } from './web/subscriptions.ts';
+import { isRealContact, Vapid } from './web/vapid.ts';
+import { webChannel } from './web/web-channel.ts';
 
 /** The part of a page's service worker that shows pushes (docs/sdk.md#web-push). */
 const WORKER: PublicRoutes = {
@@ -33,9 +40,20 @@ export const push: Feature = {
           moved: { last: 'true' },
         },
         push_deliveries: { moved: { by: 'subscription_id', of: 'push_subscriptions', last: 'true' } },
+        push_devices: {
+          account: 'content',
+          actor_id: 'removed',
+          exported: 'push_devices',
+          moved: { last: 'true' },
+        },
+        device_deliveries: { moved: { by: 'subscription_id', of: 'push_devices', last: 'true' } },
+        push_apps: { account: 'last' },
         digests: { account: 'content', actor_id: 'removed', moved: { ...OF_ACTOR, last: 'true' } },
       },
-      exportsOfPerson: { push_subscriptions: (db, _files, { id }) => readSubscriptionsOf(db, id) },
+      exportsOfPerson: {
+        push_subscriptions: (db, _files, { id }) => readSubscriptionsOf(db, id),
+        push_devices: (db, _files, { id }) => readDevicesOf(db, id),
+      },
     },
     digestOf: async (db, userId) => {
       const digest = await readDigest(db, userId);
@@ -59,24 +77,62 @@ export const push: Feature = {
       );
     }
     const vapid = await Vapid.open({ database, subject });
-    const audience = disposer.add('users with push subscriptions', pushAudience(database, rights), (it) =>
+    const seal = await CredentialSeal.open(database, config.encryptionKeys);
+    const post = disposer.add('requests to push services', new GuardedPost(guard), (it) => it.close());
+    const services = new PhoneServices({ ...config, database, post, seal });
+    const common = { database, watch, settings, metrics, log };
+    const subscribers = disposer.add(
+      'users with push subscriptions',
+      pushAudience(database, rights, 'push_subscriptions'),
+      (it) => it.close(),
+    );
+    const owners = disposer.add('users with phones', pushAudience(database, rights, 'push_devices'), (it) =>
       it.close(),
     );
-    const post = disposer.add('requests to push services', new GuardedPost(guard), (it) => it.close());
-    const pushes = new Pushes({ database, watch, audience, settings, post, vapid, metrics, log });
-    disposer.add('pushes', pushes, (it) => it.close());
+    const browsers = disposer.add(
+      'pushes to browsers',
+      new Pushes({ ...common, audience: subscribers, channel: webChannel({ database, post, vapid }) }),
+      (it) => it.close(),
+    );
+    const phones = disposer.add(
+      'pushes to phones',
+      new Pushes({ ...common, audience: owners, channel: phoneChannel(database, services) }),
+      (it) => it.close(),
+    );
     disposer.add('digests', new Digests({ database, metrics, log }), (it) => it.close());
     return {
       effects: {
-        notified: (groups) => pushes.notified(groups),
-        changed: (changes) => pushes.changed(changes),
-        rightsChanged: (subjects) => deleteOfDeactivated(database, subjects),
+        notified: (groups) => both(browsers.notified(groups), phones.notified(groups)),
+        async changed(changes) {
+          await Promise.all([browsers.changed(changes), phones.changed(changes)]);
+          const updated = changes.changes.filter(({ event }) => event === 'notification.updated');
+          const isDue = await removeRead(
+            database,
+            updated.map(({ id }) => id),
+          );
+          if (isDue) phones.wake();
+        },
+        async rightsChanged(subjects) {
+          await Promise.all([deleteOfDeactivated(database, subjects), deleteEnded(database, subjects)]);
+        },
       },
       join: () => ({
-        routes: { settings: subscriptionRoutes(node, vapid) },
+        routes: {
+          settings: [
+            ...subscriptionRoutes(node, vapid),
+            ...deviceRoutes(database, (app) => services.originOf(app)),
+            ...appRoutes(database, seal),
+          ],
+        },
         publicRoutes: WORKER,
         checks: [pushCheck(database)],
       }),
     };
   },
 };
+
+/** Returns undefined if there is nothing to wait for. */
+function both(one: Promise<void> | undefined, other: Promise<void> | undefined): Promise<void> | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Promise.all([one, other]).then(() => undefined);
+}

@@ -8,8 +8,8 @@ export function pushMetrics({ registry }: Pick<Metrics, 'registry'>) {
   return {
     pushTries: counter(
       'parley_push_tries_total',
-      'Web pushes of this node, by outcome: accepted, gone, refused, busy (429), failed; obsolete: seen or not wanted any more, so not sent',
-      ['outcome'],
+      'Pushes of this node, to browsers and to phones, by outcome: accepted, gone, refused, busy (429), failed, unauthorized (the credential of an app is refused); obsolete: seen or not wanted any more, so not sent',
+      ['to', 'outcome'],
     ),
     pushSeconds: histogram(
       'parley_push_duration_seconds',
@@ -20,8 +20,10 @@ export function pushMetrics({ registry }: Pick<Metrics, 'registry'>) {
       'Push subscriptions that this node has ended, by reason: gone (404, 410), failing, stale (expired, or of another key)',
       ['reason'],
     ),
-    pushPending: gauge('parley_push_pending', 'Pushes that wait for their try, of all nodes'),
-    pushLagSeconds: gauge('parley_push_lag_seconds', 'How late the push is that has been due for longest'),
+    pushPending: gauge('parley_push_pending', 'Pushes that wait for their try, of all nodes', ['to']),
+    pushLagSeconds: gauge('parley_push_lag_seconds', 'How late the push is that has been due for longest', [
+      'to',
+    ]),
     digests: counter('parley_digests_total', 'Digests of unseen notifications that this node has queued'),
     digestsWaiting: gauge('parley_digests_waiting', 'Digests that wait for their transport, of all nodes'),
   };

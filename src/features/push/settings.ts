@@ -11,6 +11,11 @@ export function readPushSettings(reader: Reader, publicUrl: string | null) {
   return {
     /** The contact for push services with questions about this server. */
     vapidSubject: reader.read('PARLEY_VAPID_SUBJECT', CONTACT, contactOf(publicUrl)),
+    /** The first one seals the credentials of accounts, each one unseals; null: one of our own. */
+    encryptionKeys: reader.read('PARLEY_ENCRYPTION_KEY', KEYS, null),
+    /** Where pushes to phones go instead of the hosts of Google and Apple. */
+    fcmUrl: reader.read('PARLEY_FCM_URL', SERVICE_URL, null),
+    apnsUrl: reader.read('PARLEY_APNS_URL', SERVICE_URL, null),
   };
 }
 
@@ -25,5 +30,20 @@ const CONTACT: Kind<string> = {
   parse: (text) => {
     const isUrl = /^https:\/\/\S+$/i.test(text) && URL.parse(text) !== null;
     return isUrl || /^mailto:[^\s@]+@[^\s@]+$/.test(text) ? text : undefined;
+  },
+};
+
+const SERVICE_URL: Kind<string> = {
+  accepts: 'the origin of a server, such as https://push.example.com',
+  parse: (text) => (URL.parse(text)?.origin === text && /^https?:/.test(text) ? text : undefined),
+};
+
+const KEYS: Kind<readonly string[]> = {
+  accepts:
+    'a secret of at least 32 characters ("openssl rand -hex 32" makes one), or two separated by a comma',
+  secret: true,
+  parse(text) {
+    const keys = text.split(',').map((key) => key.trim());
+    return keys.length <= 2 && keys.every((key) => key.length >= 32) ? keys : undefined;
   },
 };

@@ -124,11 +124,11 @@ export function guardedConnector(
   undici: Undici,
   guard: AddressGuard,
   target: Target,
-  signal?: AbortSignal,
+  { signal, allowH2 = false }: { readonly signal?: AbortSignal; readonly allowH2?: boolean } = {},
 ): buildConnector.connector {
   const { host } = target;
   const lookup = guard.lookupFor(target, signal);
-  const connect = undici.buildConnector({ lookup, allowH2: false, timeout: CONNECT_MS });
+  const connect = undici.buildConnector({ lookup, allowH2, timeout: CONNECT_MS });
   const place = { hostname: host, ...(isIP(host) === 0 && { servername: host }) };
   return (options, callback) => {
     connect({ ...options, ...place }, (...outcome) => {

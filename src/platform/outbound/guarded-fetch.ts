@@ -66,7 +66,9 @@ export class GuardedFetch {
     }
     this.#guard.requireLiteral(target);
     const undici = await loadUndici();
-    const connect = guardedConnector(undici, this.#guard, target, signal);
+    const connect = guardedConnector(undici, this.#guard, target, {
+      ...(signal !== undefined && { signal }),
+    });
     // Without pipelining, the connection ends with its one response.
     const client = new undici.Client(url.origin, { connect, allowH2: false, pipelining: 0 });
     const path = url.pathname + url.search;

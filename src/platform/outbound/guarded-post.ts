@@ -11,6 +11,8 @@ export interface PostRequest {
    * of another receiver that the same host serves.
    */
   readonly scope: string;
+  /** Default: HTTP/1.1. With HTTP/2 all requests of a scope share a connection. */
+  readonly version?: 'HTTP/2';
   /** Besides Host, Connection, Content-Length and User-Agent. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer;
@@ -101,11 +103,11 @@ export class GuardedPost {
 
   #dispatch(
     undici: Undici,
-    { url, scope, headers, body }: PostRequest,
+    { url, scope, version, headers, body }: PostRequest,
     attempt: Attempt,
     timeoutMs: number,
   ): void {
-    const pool = this.#poolOf(undici, url, `${scope} ${url.origin}`);
+    const pool = this.#poolOf(undici, url, scope, version === 'HTTP/2');
     attempt.begin(timeoutMs);
     const head = { 'User-Agent': 'Parley', ...headers };
     const path = url.pathname + url.search;
@@ -113,14 +115,16 @@ export class GuardedPost {
     pool.dispatch({ method: 'POST', path, headers: head, body, reset }, attempt);
   }
 
-  #poolOf(undici: Undici, url: URL, place: string): Pool {
+  #poolOf(undici: Undici, url: URL, scope: string, allowH2: boolean): Pool {
+    const place = `${scope} ${url.origin} ${allowH2}`;
     const target = targetOf(url);
     this.#guard.requireLiteral(target);
     const known = this.#pools.get(place);
     if (known !== undefined) return known;
-    const connect = guardedConnector(undici, this.#guard, target);
+    const connect = guardedConnector(undici, this.#guard, target, { allowH2 });
     const pool = new undici.Pool(url.origin, {
       ...LIMITS,
+      allowH2,
       connect: (options, callback) => {
         this.#begun += 1;
         connect(options, callback);
@@ -255,7 +259,6 @@ const MAX_IDLE_MS = 20_000;
 const MAX_CONNECTIONS = 2_000;
 
 const LIMITS = {
-  allowH2: false,
   keepAliveTimeout: MAX_IDLE_MS,
   keepAliveMaxTimeout: MAX_IDLE_MS,
   // Milliseconds until a connection ends, so that a name that has moved is looked up again.

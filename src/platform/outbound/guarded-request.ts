@@ -32,7 +32,7 @@ export class GuardedRequest {
     const limit = AbortSignal.timeout(TIMEOUT_MS);
     const signal = init.signal ? AbortSignal.any([init.signal, limit]) : limit;
     const client = new undici.Client(url.origin, {
-      connect: guardedConnector(undici, this.#guard, target, signal),
+      connect: guardedConnector(undici, this.#guard, target, { ...(signal !== undefined && { signal }) }),
       allowH2: false,
       pipelining: 0,
       maxHeaderSize: 16 * 1024,

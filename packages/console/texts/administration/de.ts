@@ -103,6 +103,10 @@ export const texts: AdministrationTexts = {
           label: 'Wer Ihre eigenen IDs sieht',
           help: 'Die IDs Ihrer Anwendung für Personen, bei jedem Akteur: alle im Team, oder nur API-Schlüssel. Kunden sehen ihre eigene.',
         },
+        push_content: {
+          label: 'Was Mitteilungen auf Telefonen sagen',
+          help: 'Ohne: wer geschrieben hat, und wie viel ungelesen ist. Mit Text: auch den Inhalt; Google und Apple können ihn lesen.',
+        },
       },
       agent: {
         name: { label: 'Name' },
@@ -704,6 +708,8 @@ export const texts: AdministrationTexts = {
     plan: 'Tarif',
     position: 'Nummer',
     postgres: 'Postgres',
+    production: 'Produktion',
+    push_content: 'Text von Mitteilungen',
     previous_secret_until: 'Früheres Geheimnis gilt bis',
     pro: 'Pro',
     progress: 'Fortschritt',

@@ -106,6 +106,10 @@ export const texts = {
           label: 'Who sees your own ids',
           help: 'The ids that your application has for people, at each actor: everybody of the team, or API keys alone. Customers see their own.',
         },
+        push_content: {
+          label: 'What pushes to phones say',
+          help: 'None: who wrote, and how many are unread. Text: what they say as well; Google and Apple can read it.',
+        },
       },
       agent: {
         name: { label: 'Name' },

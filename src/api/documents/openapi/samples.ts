@@ -20,6 +20,7 @@ export const NOUNS: Readonly<Record<string, IdKind | undefined>> = {
   group: 'group',
   import: 'import',
   inbox: 'inbox',
+  app: 'pushApp',
   key: 'apiKey',
   message: 'message',
   notification: 'notification',
@@ -67,6 +68,8 @@ export const KINDS: Readonly<Record<string, IdKind | undefined>> = {
   widget_public: 'widget',
   messaging_group: 'group',
   push_subscription: 'pushSubscription',
+  push_app: 'pushApp',
+  push_device: 'pushDevice',
   person: 'actor',
   webhook_delivery: 'webhookDelivery',
 };
@@ -262,6 +265,11 @@ export const TEXTS: Readonly<Record<string, string | undefined>> = {
   'installation_node.postgres': 'up',
   'installation_node.release': '0.2.0',
   'messaging_group.name': 'Customer Service',
+  'push_app.identifier': 'example-chat',
+  'push_app.key_id': '9d4f6c8e2b',
+  'push_app.team_id': 'A1B2C3D4E5',
+  'push_app.last_error': '401 UNAUTHENTICATED',
+  'push_app.name': 'Example Chat',
   'push_key.id': '3f2a9c17d5e8b604',
   'push_key.public_key':
     'BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs',

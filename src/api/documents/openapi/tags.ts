@@ -15,10 +15,11 @@ const CHAPTERS: readonly Chapter[] = [
   { name: 'Participants', paths: /^\/v1\/messaging\/conversations\/:id\/participants/, isPart: true },
   {
     name: 'Access',
-    paths: /^\/v1\/(?:account|registrations|roles|users|customers|api-keys|auth|identity-providers)(?:\/|$)/,
+    paths:
+      /^\/v1\/(?:account|registrations|roles|users|customers|api-keys|auth|identity-providers|push-apps)(?:\/|$)/,
   },
   { name: 'Attachments', paths: /^\/v1\/messaging\/attachments/ },
-  { name: 'Notifications', paths: /^\/v1\/messaging\/(?:notification|push-subscription)/ },
+  { name: 'Notifications', paths: /^\/v1\/messaging\/(?:notification|push-subscription|push-device)/ },
   { name: 'Groups and entities', paths: /^\/v1\/(?:messaging\/groups|groups|entities)/ },
   { name: 'Agents', paths: /^\/v1\/ai\// },
   { name: 'Events', paths: /^\/v1\/events(?:\/|$)/ },

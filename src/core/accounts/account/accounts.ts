@@ -77,7 +77,7 @@ export async function updateAccount(
   id: string,
   changes: Pick<
     UpdateObject<Schema, 'accounts'>,
-    'name' | 'plan' | 'subscription' | 'picture_metadata' | 'own_ids' | 'deleted_at'
+    'name' | 'plan' | 'subscription' | 'picture_metadata' | 'own_ids' | 'push_content' | 'deleted_at'
   >,
 ): Promise<AccountRow> {
   const account = await tx.kysely

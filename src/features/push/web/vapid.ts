@@ -1,8 +1,8 @@
 import { createECDH, hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { bounded } from '../../platform/bounded.ts';
-import type { Database } from '../../platform/db/connection/database.ts';
-import { sharedSecret } from '../../platform/db/shared-secret.ts';
+import { bounded } from '../../../platform/bounded.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { sharedSecret } from '../../../platform/db/shared-secret.ts';
 
 export interface VapidOptions {
   readonly database: Database;

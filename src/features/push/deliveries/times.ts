@@ -1,4 +1,4 @@
-import type { Backoff } from '../../platform/backoff.ts';
+import type { Backoff } from '../../../platform/backoff.ts';
 
 const MINUTE_MS = 60 * 1_000;
 

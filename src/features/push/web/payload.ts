@@ -1,16 +1,12 @@
 import { hash } from 'node:crypto';
-import type { NotificationRow } from '../../core/resources/notification.ts';
+import type { Pushed } from '../deliveries/channel.ts';
+import { fitted } from '../deliveries/fitted.ts';
 
-/** A notification in its present state, with the subscription that it is pushed to. */
-export interface Pushed extends NotificationRow {
-  readonly subscription_id: string;
+/** A notification and the browser that it is pushed to. */
+export interface BrowserPush extends Pushed {
   readonly endpoint: string;
   readonly p256dh: string;
   readonly auth: string;
-  /** The conversation that it is about, if any. */
-  readonly conversation_id: string | null;
-  readonly unseen: number;
-  readonly unread: number;
 }
 
 /** The payload for a service worker (docs/contract.md#web-push). */
@@ -49,12 +45,7 @@ export function payloadOf(row: Pushed): Buffer {
     unread: row.unread,
     created_at: row.created_at,
   };
-  for (const field of ['body', 'title'] as const) {
-    const fitting = fit(payload, field);
-    if (fitting !== undefined) return fitting;
-    Object.assign(payload, { [field]: field === 'body' ? null : '…' });
-  }
-  return encode(payload);
+  return fitted(payload, (cut) => Buffer.from(JSON.stringify(cut)), MAX_PAYLOAD_BYTES);
 }
 
 /**
@@ -66,31 +57,4 @@ export function topicOf({ subscription_id, conversation_id }: Pushed): string | 
   if (conversation_id === null) return undefined;
   // At most 32 characters of base64url (RFC 8030, 5.4).
   return hash('sha256', `${subscription_id} ${conversation_id}`, 'base64url').slice(0, 32);
-}
-
-/** Returns the payload with as much text as fits, or undefined if the rest alone is too long. */
-function fit(payload: PushPayload, field: 'body' | 'title'): Buffer | undefined {
-  const whole = encode(payload);
-  if (whole.length <= MAX_PAYLOAD_BYTES) return whole;
-  const characters = [...(payload[field] ?? '')];
-  let [fits, tooLong] = [-1, characters.length];
-  while (tooLong - fits > 1) {
-    const middle = (fits + tooLong) >>> 1;
-    if (encode(cut(payload, field, characters, middle)).length <= MAX_PAYLOAD_BYTES) fits = middle;
-    else tooLong = middle;
-  }
-  return fits < 0 ? undefined : encode(cut(payload, field, characters, fits));
-}
-
-function cut(
-  payload: PushPayload,
-  field: 'body' | 'title',
-  characters: readonly string[],
-  length: number,
-): PushPayload {
-  return { ...payload, [field]: `${characters.slice(0, length).join('')}…` };
-}
-
-function encode(payload: PushPayload): Buffer {
-  return Buffer.from(JSON.stringify(payload));
 }

@@ -4,9 +4,9 @@ import {
   PushKey,
   PushSubscription,
 } from '@parley/protocol/resources/push-subscription.ts';
-import { defineList, PageQuery, readPage, toList } from '../../api/pipeline/pagination.ts';
-import { Answer, defineRoute, type Route } from '../../api/pipeline/route.ts';
-import type { NodeParts } from '../../core/features/feature.ts';
+import { defineList, PageQuery, readPage, toList } from '../../../api/pipeline/pagination.ts';
+import { Answer, defineRoute, type Route } from '../../../api/pipeline/route.ts';
+import type { NodeParts } from '../../../core/features/feature.ts';
 import {
   deleteSubscription,
   findSubscription,

@@ -1,10 +1,11 @@
-import type { GuardedPost } from '../../platform/outbound/guarded-post.ts';
-import { OutboundError, readOutboundUrl } from '../../platform/outbound/outbound-url.ts';
-import { type Pushed, payloadOf, topicOf } from './payload.ts';
-import { PUSHED_FOR_MS } from './times.ts';
+import type { GuardedPost } from '../../../platform/outbound/guarded-post.ts';
+import { OutboundError, readOutboundUrl } from '../../../platform/outbound/outbound-url.ts';
+import type { Tried, Verdict } from '../deliveries/channel.ts';
+import { PUSHED_FOR_MS } from '../deliveries/times.ts';
+import { type BrowserPush, payloadOf, topicOf } from './payload.ts';
 import type { Vapid } from './vapid.ts';
 
-export interface AttemptOptions {
+export interface WebPushOptions {
   readonly post: Pick<GuardedPost, 'post'>;
   readonly vapid: Vapid;
 }
@@ -14,22 +15,8 @@ const TRY_MS = 10_000;
 /** Bytes kept of a refusal: the reason of Apple, Google and Mozilla is in the first 200. */
 const REFUSAL_BYTES = 500;
 
-/**
- * The answer of a push service: `gone` ends the subscription, `refused` would be refused again,
- * `busy` means too many at once, and after `failed` another try may succeed.
- */
-type Verdict = 'accepted' | 'gone' | 'refused' | 'busy' | 'failed';
-
-export interface Tried {
-  readonly verdict: Verdict;
-  /** The status of the response and the text of a refusal, or the condition of the failure. */
-  readonly reason: string;
-  /** Milliseconds that the push service asks to wait. */
-  readonly retryAfterMs: number | undefined;
-}
-
 /** Encrypts a notification (RFC 8291) and sends it to the push service (RFC 8030). */
-export async function attempt({ post, vapid }: AttemptOptions, row: Pushed): Promise<Tried> {
+export async function attempt({ post, vapid }: WebPushOptions, row: BrowserPush): Promise<Tried> {
   try {
     const url = readOutboundUrl(row.endpoint);
     const { headers, body } = await encrypted(row, await vapid.authorization(url.origin));
@@ -54,7 +41,7 @@ export async function attempt({ post, vapid }: AttemptOptions, row: Pushed): Pro
 }
 
 async function encrypted(
-  row: Pushed,
+  row: BrowserPush,
   authorization: string,
 ): Promise<{ readonly headers: Readonly<Record<string, string>>; readonly body: Buffer }> {
   // Imported here because a node without subscriptions does not need it.

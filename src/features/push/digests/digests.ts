@@ -1,15 +1,15 @@
 import { newId } from '@parley/protocol/ids.ts';
 import type { Selectable } from 'kysely';
-import type { NodeParts } from '../../core/features/feature.ts';
-import type { MailText } from '../../core/features/mails.ts';
-import { mayInterrupt, readOwnSettings } from '../../core/notifications/settings/settings.ts';
-import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../core/resources/notification.ts';
-import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
-import { statement } from '../../platform/db/connection/statement.ts';
-import type { Schema } from '../../platform/db/tables/schema.ts';
-import { Loop } from '../../platform/lifecycle.ts';
+import type { NodeParts } from '../../../core/features/feature.ts';
+import type { MailText } from '../../../core/features/mails.ts';
+import { mayInterrupt, readOwnSettings } from '../../../core/notifications/settings/settings.ts';
+import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../../core/resources/notification.ts';
+import type { Db, Querier, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
+import { Loop } from '../../../platform/lifecycle.ts';
+import type { PushMetrics } from '../metrics.ts';
 import { digestMail } from './digest-mail.ts';
-import type { PushMetrics } from './metrics.ts';
 
 export interface DigestsOptions extends Pick<NodeParts, 'database' | 'log'> {
   readonly metrics: PushMetrics;

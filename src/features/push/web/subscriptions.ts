@@ -8,15 +8,15 @@ import {
 } from '@parley/protocol/resources/push-subscription.ts';
 import type { Insertable } from 'kysely';
 import type { Static } from 'typebox';
-import type { Principal } from '../../api/access/principal.ts';
-import { presentAs } from '../../core/resources/present-as.ts';
-import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
-import { keysetList } from '../../platform/db/connection/keyset.ts';
-import { statement } from '../../platform/db/connection/statement.ts';
-import type { Schema } from '../../platform/db/tables/schema.ts';
-import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
-import { readReceiverUrl } from '../../platform/outbound/address-guard.ts';
-import { announceSubscriber } from './audience.ts';
+import type { Principal } from '../../../api/access/principal.ts';
+import { presentAs } from '../../../core/resources/present-as.ts';
+import type { Db, Querier, Tx } from '../../../platform/db/connection/handle.ts';
+import { keysetList } from '../../../platform/db/connection/keyset.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
+import type { AddressGuard } from '../../../platform/outbound/address-guard.ts';
+import { readReceiverUrl } from '../../../platform/outbound/address-guard.ts';
+import { announceSubscriber } from '../deliveries/audience.ts';
 
 /**
  * Registers a browser of the caller (docs/contract.md#web-push). The same endpoint and keys are the
@@ -46,7 +46,7 @@ export async function subscribe(
     const quota = { limit: MAX_PUSH_SUBSCRIPTIONS, used, reset_at: null };
     throw new ApiError('limit_exceeded', message, { quota });
   }
-  if (used === 0) await announceSubscriber(tx, accountId);
+  if (used === 0) await announceSubscriber(tx, 'push_subscriptions', accountId);
   return written;
 }
 
@@ -127,14 +127,6 @@ export async function deleteSubscription(tx: Tx, actorId: string, id: string): P
   return row;
 }
 
-/**
- * Ends a subscription. A renewal of the endpoint has another id and stays. Returns whether it
- * existed.
- */
-export async function endSubscription(db: Querier, id: string): Promise<boolean> {
-  return (await db.query(END, id)).length > 0;
-}
-
 /** Deletes the subscriptions of the deactivated actors among these. */
 export async function deleteOfDeactivated(db: Querier, actorIds: readonly string[]): Promise<void> {
   await db.query(DELETE_OF_DEACTIVATED, actorIds);
@@ -202,9 +194,6 @@ const WRITE = statement<[subscription: string], SubscriptionRow & { inserted: bo
 
 const DELETE_OWN = statement<[actorId: string, id: string], SubscriptionRow>('delete-push-subscription')`
     DELETE FROM push_subscriptions s WHERE s.actor_id = $1 AND s.id = $2 RETURNING ${COLUMNS}`;
-
-const END = statement<[id: string]>('end-push-subscription')`
-    DELETE FROM push_subscriptions WHERE id = $1 RETURNING 1`;
 
 const DELETE_OF_DEACTIVATED = statement<[actorIds: readonly string[]]>(
   'delete-push-subscriptions-of-deactivated',

@@ -1,7 +1,7 @@
 import { oneLine } from '@parley/protocol/schema/one-line.ts';
-import type { MailText } from '../../core/features/mails.ts';
-import type { NotificationRow } from '../../core/resources/notification.ts';
-import { escapeHtml } from '../../platform/plain-text.ts';
+import type { MailText } from '../../../core/features/mails.ts';
+import type { NotificationRow } from '../../../core/resources/notification.ts';
+import { escapeHtml } from '../../../platform/plain-text.ts';
 
 export interface DigestContent {
   /** Unseen notifications, newest first; at least one. */
