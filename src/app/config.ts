@@ -32,6 +32,29 @@ export function readConfig(env: Environment): Config {
   return deepFreeze(config);
 }
 
+/**
+ * Returns what is probably not meant in an environment that is accepted: names beside which the
+ * right one is set, and addresses of the API that only this machine reaches.
+ */
+export function readWarnings(
+  { host, publicUrl }: Pick<Config, 'host' | 'publicUrl'>,
+  env: Environment = process.env,
+): string[] {
+  const reader = new Reader(env);
+  readSettings(reader, env);
+  const warnings = reader.misspellings();
+  if (publicUrl === null && !isLoopback(host)) {
+    warnings.push(
+      `PARLEY_PUBLIC_URL is not set, and HOST is ${host}: links in answers and mails name this machine. Set it to the URL that callers use.`,
+    );
+  }
+  return warnings;
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || isLoopbackAddress(host);
+}
+
 function readSettings(reader: Reader, env: Environment) {
   const databaseUrl = reader.read('DATABASE_URL', kinds.POSTGRES_URL, null);
   const databaseDirectUrl = reader.read('PARLEY_DATABASE_DIRECT_URL', kinds.POSTGRES_URL, null);
@@ -135,7 +158,7 @@ function readEmbedded(
     'NODE_ENV=production': env.NODE_ENV === 'production',
     REDIS_URL: given.redisUrl !== null,
     [`PARLEY_PUBLIC_URL=${publicUrl}`]: publicUrl !== null && !isLoopbackOrigin(new URL(publicUrl).origin),
-    [`HOST=${askedHost}`]: askedHost !== null && askedHost !== 'localhost' && !isLoopbackAddress(askedHost),
+    [`HOST=${askedHost}`]: askedHost !== null && !isLoopback(askedHost),
   };
   return {
     /** Whether a node may make a database of its own; null where no setting says so. */

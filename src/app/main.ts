@@ -1,8 +1,11 @@
-/** `start` (default), `admin`, `tail`. Failures before the gateway is up take one line. */
+/**
+ * `start` (default), `admin`, `tail`. Failures before the gateway is up take one line each: of the
+ * log where a program reads it, of text for people.
+ */
 
 import { createLog } from '../platform/log.ts';
 import { ConfigError } from '../platform/settings/reader.ts';
-import { loadConfig } from './config.ts';
+import { loadConfig, readWarnings } from './config.ts';
 import { runNode, runSupervisedNode } from './run-node.ts';
 import { STOPPING_MS, StopRequest } from './stop-request.ts';
 
@@ -37,9 +40,15 @@ async function main(): Promise<never> {
   try {
     process.exit(await command(args));
   } catch (error) {
-    complain(error);
+    if (isNode(name) && !process.stderr.isTTY) logRefusal(error);
+    else complain(error);
     process.exit(1);
   }
+}
+
+/** Whether a command logs as it runs. */
+function isNode(name: string): boolean {
+  return name === 'start' || name === 'node';
 }
 
 /** Runs the gateway until it is asked to stop. Resolves with the exit code. */
@@ -47,6 +56,7 @@ async function start(args: readonly string[]): Promise<number> {
   if (args.length > 0) throw new Error('start takes no arguments: it is configured by the environment');
   const config = loadConfig();
   const log = createLog(config.logLevel);
+  for (const warning of readWarnings(config)) log.warn(warning);
   if (config.processes > 1) {
     const { supervise } = await import('./supervise.ts');
     return supervise(config, log);
@@ -97,11 +107,26 @@ async function follow(args: readonly string[]): Promise<number> {
   return tail(conversationId, dataDir, (line) => process.stdout.write(`${line}\n`));
 }
 
-/** Prints one line (for a bad environment one for each problem); the stack only at level debug. */
+/** Logs why it did not start, as programs that collect the log expect. */
+function logRefusal(error: unknown): void {
+  const log = createLog('fatal');
+  const details = debugging() ? { err: error } : {};
+  for (const line of linesOf(error)) log.fatal(details, line);
+}
+
+/** Prints why a command failed; the stack only at level debug. */
 function complain(error: unknown): void {
-  const lines = error instanceof ConfigError ? error.problems : [messageOf(error).replace(/\s*\n\s*/g, ' ')];
-  process.stderr.write(lines.map((line) => `parley: ${line}\n`).join(''));
+  process.stderr.write(
+    linesOf(error)
+      .map((line) => `parley: ${line}\n`)
+      .join(''),
+  );
   if (debugging() && error instanceof Error) process.stderr.write(`${error.stack}\n`);
+}
+
+/** Returns one line, or for a bad environment one for each problem. */
+function linesOf(error: unknown): readonly string[] {
+  return error instanceof ConfigError ? error.problems : [messageOf(error).replace(/\s*\n\s*/g, ' ')];
 }
 
 function messageOf(error: unknown): string {

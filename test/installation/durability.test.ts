@@ -22,7 +22,7 @@ t.test('a new installation is refused, and warned of once it has messages', asyn
   t.equal(refused.code, 1);
   t.match(
     refused.stderr,
-    /^parley: Postgres does not write to disk .*fsync = off.*PARLEY_UNSAFE_POSTGRES=accept.*\n$/,
+    /"msg":"Postgres does not write to disk .*fsync = off.*PARLEY_UNSAFE_POSTGRES=accept.*\n$/,
   );
 
   const accepted = await startNode(t, { databaseUrl: url });

@@ -48,7 +48,7 @@ t.test(
       t.equal(code, 1, attempt);
       t.match(
         stderr,
-        /^parley: the Postgres at 127\.0\.0\.1:\d+\/\w+ is behind a pooler in transaction mode, .*pool_mode.*\n$/,
+        /"msg":"the Postgres at 127\.0\.0\.1:\d+\/\w+ is behind a pooler in transaction mode, .*pool_mode.*\n$/,
       );
     }
   },
@@ -63,7 +63,7 @@ t.test('sessions that acknowledge what is not on disk are refused, with what men
   };
   const { code, stderr } = await runParley(['start'], env);
   t.equal(code, 1);
-  const [, cure = ''] = /^parley: .*synchronous_commit = off.* run "(ALTER ROLE .*?)"/.exec(stderr) ?? [];
+  const [, cure = ''] = /synchronous_commit = off.* run \\"(ALTER ROLE .*?)\\"/.exec(stderr) ?? [];
   const client = new pg.Client({ connectionString: postgres.url });
   await client.connect();
   t.teardown(() => client.end());
@@ -79,10 +79,7 @@ t.test('transaction mode, with a direct URL for what needs a session of its own'
     const all = { ...env, DATABASE_URL: pooler.url, PORT: '0', PARLEY_DATA_DIR: dataDir };
     const { code, stderr } = await runParley(['start'], all);
     t.equal(code, 1);
-    t.match(
-      stderr,
-      /^parley: the pooler at .* does not keep the prepared statements .*PgBouncer 1\.21 .*\n$/,
-    );
+    t.match(stderr, /"msg":"the pooler at .* does not keep the prepared statements .*PgBouncer 1\.21 .*\n$/);
     return;
   }
   const node = await startNode(t, { databaseUrl: pooler.url, env });
@@ -115,8 +112,8 @@ t.test('a direct URL of a pooler in transaction mode, and one of another databas
   const pooler = await startPgBouncer(t, { databaseUrl: postgres.url, mode: 'transaction' });
   const other = new URL((await createTestDatabase(t)).url);
   for (const [direct, words] of [
-    [pooler.url, /^parley: the Postgres at .* is behind a pooler in transaction mode/],
-    [other.href, /^parley: DATABASE_URL and PARLEY_DATABASE_DIRECT_URL lead to different databases\n$/],
+    [pooler.url, /"msg":"the Postgres at .* is behind a pooler in transaction mode/],
+    [other.href, /"msg":"DATABASE_URL and PARLEY_DATABASE_DIRECT_URL lead to different databases"\}\n$/],
   ] as const) {
     const env = { DATABASE_URL: postgres.url, PARLEY_DATABASE_DIRECT_URL: direct };
     const { code, stderr } = await runParley(['start'], {

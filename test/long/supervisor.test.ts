@@ -200,9 +200,9 @@ t.test('what keeps them from starting is said in one line', async (t) => {
   const env = { PARLEY_PROCESSES: '2', REDIS_URL, PORT: String(await freePort()) };
   const failed = await runParley(['start'], { ...env, DATABASE_URL: 'postgres://127.0.0.1:1/none' });
   t.equal(failed.code, 1);
-  t.equal(failed.stderr.match(/^parley: cannot reach Postgres/gm)?.length, 1, failed.stderr);
+  t.equal(failed.stderr.match(/"msg":"cannot reach Postgres/g)?.length, 1, failed.stderr);
   const alone = await runParley(['node'], {});
-  t.match(alone, { code: 1, stderr: /^parley: this command is for the processes of a supervisor\n$/ });
+  t.match(alone, { code: 1, stderr: /"msg":"this command is for the processes of a supervisor"\}\n$/ });
 });
 
 const SPREAD = 800;

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { SOCKET_LIMITS } from '@parley/protocol/socket/socket-limits.ts';
 import t from 'tap';
-import { type Config, readConfig } from '../../src/app/config.ts';
+import { type Config, readConfig, readWarnings } from '../../src/app/config.ts';
 import { ConfigError, type Environment } from '../../src/platform/settings/reader.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -468,7 +468,9 @@ const REFUSED: readonly (readonly [Environment, ...RegExp[]])[] = [
   ],
   [{ PARLEY_MODELS: '{"best":[{"provider":"openai","model":"m"}]}' }, /^PARLEY_MODELS .*frontier/],
   [{ PARLEY_FETCH_ALLOW: '10.0.0.0/33' }, /^PARLEY_FETCH_ALLOW .*networks/],
-  [{ PARLEY_FETCH_ALLOW: 'http://x/' }, /^PARLEY_FETCH_ALLOW /],
+  ...['http://x/', '300.1.1.1', '10.0.0', 'a..example', 'files.internal:0', 'x:70000'].map(
+    (place) => [{ PARLEY_FETCH_ALLOW: `10.1.1.1,${place}` }, /^PARLEY_FETCH_ALLOW /] as const,
+  ),
   [{ PARLEY_S3_REGION: 'eu-west-1' }, /^PARLEY_S3_BUCKET must be set/],
   [{ PARLEY_S3_BUCKET: 'b', PARLEY_S3_ACCESS_KEY_ID: 'id' }, /PARLEY_S3_SECRET_ACCESS_KEY .*together/],
   [{ PARLEY_SOCKET_HEARTBEAT_MS: '0' }, /^PARLEY_SOCKET_HEARTBEAT_MS .*from 1/],
@@ -549,3 +551,24 @@ function problemsOf(env: Environment): readonly string[] {
   }
   return [];
 }
+
+t.test('what is probably not meant is warned of', (t) => {
+  const warningsOf = (env: Environment) => readWarnings(readConfig(env), env);
+  const url = 'postgres://u:p@db/x';
+  const [warning, ...others] = warningsOf({
+    DATABASE_URL: url,
+    DATABSE_URL: url,
+    PARLEY_PUBLIC_URL: 'https://chat.example',
+  });
+  t.match(warning, /^DATABSE_URL is not a variable of Parley, .* DATABASE_URL is set too/);
+  t.strictSame(others, []);
+  t.match(warningsOf({ DATABASE_URL: url }), [/^PARLEY_PUBLIC_URL is not set, and HOST is 0\.0\.0\.0: /]);
+  for (const env of [
+    {},
+    { DATABASE_URL: url, HOST: '127.0.0.1' },
+    { DATABASE_URL: url, HOST: 'localhost' },
+  ]) {
+    t.strictSame(warningsOf(env), []);
+  }
+  t.end();
+});

@@ -93,6 +93,19 @@ export class Reader {
     if (this.#problems.length > 0) throw new ConfigError(this.#problems);
   }
 
+  /** Returns a sentence for each name that misspells one that is set itself. */
+  misspellings(): string[] {
+    const set = [...this.#known].filter((known) => this.#env[known] || this.#env[`${known}_FILE`]);
+    return Object.keys(this.#env)
+      .sort()
+      .flatMap((name) => {
+        const meant = this.#known.has(name) ? undefined : nearestName(name, set);
+        return meant === undefined
+          ? []
+          : `${name} is not a variable of Parley, and has no effect: ${meant} is set too.`;
+      });
+  }
+
   /** Returns the known name that `name` misspells. A name that is set itself was not meant. */
   #nameMeantBy(name: string): string | undefined {
     const free = [...this.#known].filter((known) => !this.#env[known] && !this.#env[`${known}_FILE`]);

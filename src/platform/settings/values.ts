@@ -140,12 +140,19 @@ export const ADDRESSES = listOf(
     const [, host = '', bits, port] = /^(\[[^\]]+\]|[^/]*?)(?:\/(\d{1,3}))?(?::(\d{1,5}))?$/.exec(item) ?? [];
     const bare = isIP(item) === 6 ? item : host.replace(/^\[(.*)\]$/, '$1');
     const version = isIP(bare);
-    if (version === 0 && (bits !== undefined || !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(bare)))
-      return undefined;
+    if (version === 0 && (bits !== undefined || !isHostName(bare))) return undefined;
     if (bits !== undefined && Number(bits) > (version === 4 ? 32 : 128)) return undefined;
-    return Number(port ?? 0) <= 65_535 ? item : undefined;
+    return Number(port ?? 1) >= 1 && Number(port ?? 1) <= 65_535 ? item : undefined;
   },
 );
+
+/** Whether a text is a name of a host. One that ends in a number was meant as an address. */
+function isHostName(text: string): boolean {
+  const labels = text.split('.');
+  return (
+    labels.every((label) => /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/i.test(label)) && !/^\d+$/.test(labels.at(-1)!)
+  );
+}
 
 export const RATE_LIMIT: Kind<{ readonly requests: number; readonly seconds: number } | null> = {
   accepts: 'off or <requests>/<seconds>, such as 600/60',
