@@ -100,9 +100,11 @@ const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['record'],
   ],
   'packages/client': [
-    ['ai', 'connect', 'react'],
+    ['ai', 'react'],
+    ['index'],
+    ['connect'],
     ['client'],
-    ['live-api', 'store'],
+    ['live-api', 'store', 'timeline', 'writing'],
     ['api', 'conversation'],
     ['inbox', 'notifications', 'people', 'runs'],
     ['lists'],
@@ -414,7 +416,7 @@ const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; patter
   },
   {
     what: 'a text taken for markup',
-    where: BROWSER,
+    where: new RegExp(`${BROWSER.source}|^packages/client/react/`),
     pattern:
       /\b((inner|outer)HTML|srcdoc|insertAdjacentHTML|dangerouslySetInnerHTML|createContextualFragment|DOMParser|(set|parse)HTML\w*)\b|\bdocument\s*\.\s*write/i,
   },
