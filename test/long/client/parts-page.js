@@ -37,6 +37,18 @@ function Lists() {
   );
 }
 
+/** Messages by their texts, as often as they were drawn. */
+const drawn = [];
+
+function drawText({ body }) {
+  drawn.push(body);
+  return h('p', null, body);
+}
+
+function Counted({ id }) {
+  return h('div', { className: 'chat' }, h(Timeline, { conversationId: id, renderText: drawText }));
+}
+
 /** What a server has rendered (parts.test.ts). */
 function Rendered({ id, messages, inbox, ...look }) {
   return h(
@@ -47,7 +59,7 @@ function Rendered({ id, messages, inbox, ...look }) {
   );
 }
 
-const PARTS = { Chat, Lists, Rendered };
+const PARTS = { Chat, Counted, Lists, Rendered };
 const page = (name, properties) =>
   h(StrictMode, null, h(ParleyProvider, { client }, h(PARTS[name], { key: name, ...properties })));
 const place = document.querySelector('main');
@@ -56,4 +68,4 @@ const root =
   initial === null
     ? createRoot(place)
     : hydrateRoot(place, page('Rendered', JSON.parse(initial.textContent)));
-Object.assign(globalThis, { show: (name, properties) => root.render(page(name, properties)) });
+Object.assign(globalThis, { drawn, show: (name, properties) => root.render(page(name, properties)) });

@@ -143,6 +143,32 @@ t.test('begins at the first unread message, and leads to an old one', async (t) 
   await page.getByText('message 90', { exact: true }).waitFor();
 });
 
+t.test('a new message draws the one before it again, and no other', async (t) => {
+  const { id, grace } = await written(t, 'Drawn', 5);
+  const page = await open(t, 'Counted', { id });
+  await page.getByText('message 5', { exact: true }).waitFor();
+  await until(async () => (await unreadOf(t, id)) === 0, { what: 'it is read' });
+  await page.evaluate('drawn.splice(0)');
+  await grace.send('message 6');
+  await page.getByText('message 6', { exact: true }).waitFor();
+  const drawn = new Set(await page.evaluate<string[]>('drawn'));
+  // The Tab key leads to the newest.
+  t.strictSame([...drawn].sort(), ['message 5', 'message 6']);
+});
+
+t.test('a draft belongs to its conversation', async (t) => {
+  const { id } = await written(t, 'Draft', 1);
+  const { id: other } = await written(t, 'Other', 1);
+  const page = await open(t, 'Chat', { id });
+  const field = page.getByRole('textbox', { name: 'Message' });
+  await page.getByText('message 1', { exact: true }).waitFor();
+  await field.fill('here');
+  await page.evaluate(`show('Chat', ${JSON.stringify({ id: other })})`);
+  await until(async () => (await field.inputValue()) === '', { what: 'the other field' });
+  await page.evaluate(`show('Chat', ${JSON.stringify({ id })})`);
+  await until(async () => (await field.inputValue()) === 'here', { what: 'the draft' });
+});
+
 t.test('a composer: keys, input methods, mentions, edits', async (t) => {
   const { id, grace } = await written(t, 'Writing', 1);
   const page = await open(t, 'Chat', { id });
@@ -392,7 +418,7 @@ async function unreadOf(t: Teardown, id: string): Promise<number> {
   return unread;
 }
 
-async function open(t: Teardown, name: 'Chat' | 'Lists', properties: object = {}): Promise<Page> {
+async function open(t: Teardown, name: 'Chat' | 'Counted' | 'Lists', properties: object = {}): Promise<Page> {
   const page = await browser.newPage();
   t.teardown(() => page.close());
   page.on('pageerror', (error) => process.emitWarning(error.message));

@@ -98,7 +98,9 @@ export interface ComposerState {
   readonly send: () => void;
   /** Gives an edit up. */
   readonly cancel: () => void;
-  /** Why the last edit was refused; null otherwise. A message that was refused is in the timeline. */
+  /**
+   * Why the last edit was refused; null otherwise. A message that was refused is in the timeline.
+   */
   readonly error: ParleyError | null;
   /** Whether files are being held above the element of `drop`. */
   readonly isDropping: boolean;
@@ -118,7 +120,8 @@ export function useComposer(
 ): ComposerState {
   const { live, conversation } = useConversation(conversationId);
   const [drafts, setDrafts] = useState<Readonly<Record<string, Draft>>>({});
-  const place = editing?.id ?? '';
+  // Each place has a draft of its own while the composer is there.
+  const place = [conversationId, threadId, editing?.id].join(' ');
   const draft = drafts[place] ?? { text: editing?.body ?? '', caret: 0, mentions: [] };
   const { text } = draft;
   const [error, setError] = useState<ParleyError | null>(null);
@@ -144,9 +147,11 @@ export function useComposer(
     field.current?.setSelectionRange(caret, caret);
   });
   // Who begins an edit goes on writing.
+  const editedId = editing?.id;
   useEffect(() => {
-    if (place !== '') field.current?.focus();
-  }, [place]);
+    if (editedId != null) field.current?.focus();
+  }, [editedId]);
+  useEffect(() => () => uploads.clear(), [uploads, conversationId, threadId]);
 
   const attachments = files.flatMap(({ attachment }) => attachment ?? []);
   const isUploaded = attachments.length === files.length;

@@ -35,13 +35,11 @@ export interface MessageProps extends PartProps, MessageActions {
   readonly isFound?: boolean | undefined;
   /** Leads to the message that this one replies to. */
   readonly onJump?: ((messageId: string) => void) | undefined;
-  /** The attributes by which the timeline knows its element. */
-  readonly item?: Readonly<Record<`data-${string}`, string>> | undefined;
 }
 
 /** A message: the same object until it changes, so that the others are not rendered again. */
 export const Message: NamedExoticComponent<MessageProps> = memo((props: MessageProps) => {
-  const { message, live, ownId, continues = false, isTabStop = true, isFound = false, onJump, item } = props;
+  const { message, live, ownId, continues = false, isTabStop = true, isFound = false, onJump } = props;
   const { locale, timeZone, renderText } = props;
   const words = wordsOf(props.words);
   const { sender, body, delivery, created_at: at, reply_to: quoted } = message;
@@ -52,7 +50,7 @@ export const Message: NamedExoticComponent<MessageProps> = memo((props: MessageP
   const tabIndex = isTabStop ? 0 : -1;
   return (
     <article
-      {...item}
+      data-message={message.id ?? message.key}
       className="parley-message"
       data-own={isOwn}
       data-continues={continues}

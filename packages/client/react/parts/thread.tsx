@@ -27,7 +27,7 @@ export function Thread(all: ThreadProps): ReactElement {
         )}
       </header>
       <Timeline {...props} />
-      <Composer key={threadId} conversationId={conversationId} threadId={threadId} words={props.words} />
+      <Composer conversationId={conversationId} threadId={threadId} words={props.words} />
     </aside>
   );
 }

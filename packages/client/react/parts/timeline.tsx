@@ -105,7 +105,6 @@ function Line({ item, timeline, isTabStop, props }: LineProps) {
       <Message
         message={item.message}
         continues={item.continues}
-        item={itemProps(item)}
         isTabStop={isTabStop}
         isFound={found !== null && item.message.id === found}
         onJump={jumpTo}
