@@ -341,7 +341,9 @@ t.test('an inbox and a bell, by the keyboard', async (t) => {
   await panel.locator('.parley-notification').first().press('Enter');
   await until(async () => (await page.locator('output').textContent()) !== id, { what: 'it is opened' });
   await bell.press('Enter');
-  await panel.locator('.parley-notification[data-unread="false"]').first().waitFor();
+  const opened = panel.locator('.parley-notification[data-unread="false"]').first();
+  const weight = await opened.locator('> :first-child').evaluate((one) => getComputedStyle(one).fontWeight);
+  t.equal(weight, '400', 'what was opened is not bold');
   await panel.getByRole('button', { name: 'Mark all as read' }).click();
   await page.getByRole('button', { name: 'Notifications, 0 unread' }).waitFor();
 });

@@ -80,7 +80,7 @@ export function Bell(props: BellProps): ReactElement {
               data-unread={notification.status === 'unseen' || notification.status === 'seen'}
               onClick={() => open(notification)}
             >
-              <b dir="auto">{notification.title}</b>
+              <span dir="auto">{notification.title}</span>
               <Time at={notification.created_at} {...look} />
               <span dir="auto">{notification.body}</span>
             </button>
