@@ -3,6 +3,7 @@ import { copyFile, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/prom
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type ChunkingContext, type OutputOptions, type RolldownPluginOption, rolldown } from 'rolldown';
+import { writeCopyableParts } from './copyable-parts.ts';
 import { declarationPlugins, declaredModules } from './declarations.ts';
 import { sdkReference } from './reference/reference.ts';
 
@@ -15,7 +16,8 @@ const FORMER_NAME = 'parley-client';
 
 /**
  * Makes the package of the SDK in packages/client/npm/dist/: each entry of its package.json as a
- * bundle with its declarations, and later parts as chunks. Below that, served/ has the files that a
+ * bundle with its declarations, and later parts as chunks, and the command that copies parts for
+ * React into a project, with their sources. Below that, served/ has the files that a
  * server offers: the package as a tarball with its manifest, the same by its former name, its main
  * entry as one file beside one of declarations, and the reference of its names. It takes the place
  * of an earlier one when it is complete.
@@ -25,7 +27,7 @@ export async function build(): Promise<void> {
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
   // The package has the version of the release.
   const manifest = { name, version, ...fields };
-  const listed = Object.keys(fields.exports).filter((entry) => !entry.endsWith('.json'));
+  const listed = Object.keys(fields.exports).filter((entry) => !/\.(json|css)$/.test(entry));
   const fileOf = (entry: string) => join(CLIENT, entry, 'index.ts');
   const entries = Object.fromEntries(
     listed.map((entry) => [entry === '.' ? 'index' : entry.slice(2), fileOf(entry)]),
@@ -46,6 +48,9 @@ export async function build(): Promise<void> {
       codeSplitting: { groups: [{ debugName: 'chunks', name: chunkOf }] },
     });
     await bundle(entries, { dir: dist, chunkFileNames: 'chunks/[name].d.ts' }, declarationPlugins(declared));
+    await copyFile(join(CLIENT, 'react/parts/parts.css'), join(dist, 'react/parts.css'));
+    await bundle({ add: join(CLIENT, 'add/command.ts') }, { dir: dist });
+    await writeCopyableParts(join(CLIENT, 'react/parts'), join(dist, 'parts'));
     await copyFile(join(ROOT, 'LICENSE'), join(dist, 'LICENSE'));
     await copyFile(join(NPM, 'README.md'), join(stage, 'README.md'));
     const tarball = await packed(stage, manifest);

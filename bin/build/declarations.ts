@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isMention } from '@parley/protocol/forms/mentions.ts';
@@ -67,14 +67,17 @@ export function declarationPlugins(modules: DeclaredModules): Plugin[] {
       resolveId: (id) => (id === WIRE ? WIRE : undefined),
       // Otherwise the bundler would make declarations of declarations, and oxc would drop abstract
       // methods that have no bodies before them.
-      load: (id) => modules.text(id) ?? modules.text(id.replace(/\.d\.ts$/, '.ts')),
+      load: (id) =>
+        modules.text(id) ??
+        modules.text(id.replace(/\.d\.ts$/, '.tsx')) ??
+        modules.text(id.replace(/\.d\.ts$/, '.ts')),
     },
     ...dts({ generator: 'oxc', emitDtsOnly: true, tsconfig: false }),
   ];
 }
 
 function isSource(file: string): boolean {
-  return file.startsWith(PACKAGES) && file.endsWith('.ts') && !file.endsWith('.d.ts');
+  return file.startsWith(PACKAGES) && /(?<!\.d)\.tsx?$/.test(file) && existsSync(file);
 }
 
 /** A comment on a module, which would become one on its first type. */

@@ -155,7 +155,7 @@ t.test('examples with React, which are not run, import what the SDK has', async 
   }
 });
 
-const IMPORT_OF_SDK = /import \{ ([^}]+) \} from '@parley\/client\/?(\w*)'/g;
+const IMPORT_OF_SDK = /import \{ ([^}]+) \} from '@parley\/client\/?([\w/]*)'/g;
 
 function examplesOf(page: string, language: string): string[] {
   const found = page.matchAll(new RegExp(`<code class="language-${language}">([^<]*)</code>`, 'g'));

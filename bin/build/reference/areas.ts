@@ -64,6 +64,11 @@ export const AREAS: readonly Area[] = [
     about: 'The ways to the server, and what an application may replace of the platform.',
     of: ['client/link/', 'client/timing/', 'client/errors/connection-end.ts'],
   },
+  {
+    title: 'Parts for a page',
+    about: 'Timelines and composers for React: headless, and as plain components with a style sheet.',
+    of: ['client/react/headless/', 'client/react/parts/', 'client/timeline/', 'client/writing/'],
+  },
   { title: 'React', about: 'Hooks over the live objects.', of: ['client/react/'] },
   { title: 'useChat of the AI SDK', about: 'A run of an agent as a chat of the AI SDK.', of: ['client/ai/'] },
   {

@@ -25,7 +25,7 @@ export class DeclarationModule {
   constructor(file: string, code: string) {
     this.file = file;
     this.code = code;
-    const { program, comments, errors } = parseSync(file.replace(/(\.d)?\.ts$/, '.d.ts'), code);
+    const { program, comments, errors } = parseSync(file.replace(/(\.d)?\.tsx?$/, '.d.ts'), code);
     if (errors.length > 0) throw new Error(`${file}: ${errors[0]!.message}`);
     this.#comments = comments;
     for (const statement of program.body) this.#add(statement);

@@ -1,5 +1,8 @@
+import type { List } from '@parley/protocol/lists.ts';
 import type { DeclaredStatus } from '@parley/protocol/resources/activity.ts';
-import { useCallback, useEffect } from 'react';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import { useCallback, useEffect, useState } from 'react';
 import type { SearchFilter } from '../api.ts';
 import type { Client } from '../client.ts';
 import {
@@ -14,6 +17,7 @@ import type {
   ThreadSnapshot,
   WindowSnapshot,
 } from '../conversation/view/conversation-snapshot.ts';
+import type { SentMessage } from '../conversation/view/timeline.ts';
 import { type Inbox, NOTHING as NO_INBOX } from '../inbox/inbox.ts';
 import type { InboxQuery, InboxSnapshot } from '../inbox/inbox-snapshot.ts';
 import {
@@ -44,17 +48,28 @@ export function useConnection(): Showing<ConnectionSnapshot, ConnectionStatus> {
   });
 }
 
+/** The first page of a list, which a server has read and rendered. */
+export interface InitialPage<Item> {
+  /** Shown until the list itself is read; the first value counts. */
+  readonly initial?: List<Item> | undefined;
+}
+
 /** Follows a list of conversations. */
-export function useInbox(query: InboxQuery = {}): Showing<InboxSnapshot, Inbox> {
+export function useInbox(
+  query: InboxQuery = {},
+  { initial }: InitialPage<Conversation> = {},
+): Showing<InboxSnapshot, Inbox> {
+  const [before] = useState(() => (initial ? { ...NO_INBOX, conversations: initial.data } : NO_INBOX));
   return useLive({
     key: `inbox ${JSON.stringify(query)}`,
     open: (client) => opened(client.inbox(query)),
-    before: NO_INBOX,
+    before,
+    isEmpty: initial && isLoading,
   });
 }
 
 /** What a component shows of a conversation. */
-export interface ConversationSelection<Selected> extends ConversationOptions {
+export interface ConversationSelection<Selected> extends ConversationOptions, InitialPage<ChatMessage> {
   /**
    * Returns a value, or an object or list of values. The component is rendered only if one of them
    * is another one than before.
@@ -73,16 +88,20 @@ export function useConversation<Selected>(
 ): Selected;
 export function useConversation(
   id: string | null,
-  options?: ConversationOptions,
+  options?: ConversationOptions & InitialPage<ChatMessage>,
 ): Showing<ConversationSnapshot, LiveConversation>;
 export function useConversation(
   id: string | null,
-  { select, ...options }: Partial<ConversationSelection<unknown>> = {},
+  { select, initial, ...options }: Partial<ConversationSelection<unknown>> = {},
 ): unknown {
+  const [before] = useState(() =>
+    initial ? { ...BEFORE_CONVERSATION, messages: shownMessages(initial) } : BEFORE_CONVERSATION,
+  );
   return useLive({
     key: id === null ? null : conversationKey(id),
     open: (client) => opened(client.conversation(id!, options)),
-    before: BEFORE_CONVERSATION,
+    before,
+    isEmpty: initial && isLoading,
     select,
   });
 }
@@ -208,6 +227,18 @@ const BEFORE_THREAD: ThreadSnapshot = { ...NO_THREAD, hasOlder: false };
 const BEFORE_WINDOW: WindowSnapshot = { ...NO_WINDOW, hasOlder: false, hasNewer: false };
 
 const NOTHING_FOUND: SearchSnapshot = { ...SEARCHING, status: 'ready' };
+
+/** Returns the messages of a page as a timeline has them, whatever their order in the list. */
+function shownMessages({ data }: List<ChatMessage>): SentMessage[] {
+  return data
+    .filter(({ sequence }) => sequence !== null)
+    .sort((one, other) => one.sequence! - other.sequence!)
+    .map((message) => ({ ...message, delivery: 'sent', key: message.id }));
+}
+
+function isLoading({ status }: { readonly status: string }): boolean {
+  return status === 'loading';
+}
 
 function conversationKey(id: string): string {
   return `conversation ${id}`;

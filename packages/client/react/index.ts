@@ -3,6 +3,7 @@
 
 export {
   type ConversationSelection,
+  type InitialPage,
   type Typing,
   type Unread,
   useConnection,

@@ -13,6 +13,8 @@ export interface Shown<Snapshot extends object, Object extends Live<Snapshot>, S
   readonly open: (client: Client, pool: LivePool) => Opened<Object>;
   /** The snapshot until the component is mounted, and on a server; always the same object. */
   readonly before: Snapshot;
+  /** Returns whether a snapshot has nothing yet, so that `before` is shown instead. */
+  readonly isEmpty?: ((snapshot: Snapshot) => boolean) | undefined;
   /** Returns what the component shows; without it, the component gets the whole. */
   readonly select?: ((showing: Showing<Snapshot, Object>) => Selected) | undefined;
 }
@@ -25,7 +27,7 @@ export function useLive<
   Snapshot extends object,
   Object extends Live<Snapshot>,
   Selected = Showing<Snapshot, Object>,
->({ key, open, before, select }: Shown<Snapshot, Object, Selected>): Selected {
+>({ key, open, before, isEmpty, select }: Shown<Snapshot, Object, Selected>): Selected {
   const client = useClient();
   const [reads] = useState(() => new NotedReads<Snapshot, Object>());
   const opening = useRef(open);
@@ -59,7 +61,8 @@ export function useLive<
   const now = () => {
     const isOpen = client !== null && key !== null;
     const live = isOpen ? (LivePool.of(client).peek(key) as Object | undefined) : undefined;
-    return [live, live?.snapshot ?? before] as const;
+    const snapshot = live?.snapshot;
+    return [live, snapshot === undefined || isEmpty?.(snapshot) ? before : snapshot] as const;
   };
   const [kept] = useState(selection<Selected>);
   const selecting = (show: () => Showing<Snapshot, Object>) => () =>

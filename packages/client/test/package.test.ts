@@ -23,7 +23,7 @@ t.test('its declarations know the endpoints of a node', async (t) => {
   t.strictSame(typesOf(await declaredEndpoints()), typesOf(routes));
 });
 
-t.test('the tarball has bundles, source maps, declarations and texts, and no script', async (t) => {
+t.test('the tarball has bundles, source maps, declarations, texts and the sources of parts', async (t) => {
   const { stdout } = await promisify(execFile)('tar', ['-tzf', join(PACKAGE, 'dist/served/client.tgz')]);
   const files = stdout.trim().split('\n');
   for (const name of [
@@ -33,22 +33,26 @@ t.test('the tarball has bundles, source maps, declarations and texts, and no scr
     'dist/index.js',
     'dist/chunks/core.js.map',
     'dist/index.d.ts',
+    'dist/react/parts.css',
   ])
     t.ok(files.includes(`package/${name}`), name);
   t.strictSame(
     files.filter(
       (name) =>
-        !/^package\/(package\.json|README\.md|dist\/(LICENSE|[\w./-]+\.(js|js\.map|d\.ts)))$/.test(name),
+        !/^package\/(package\.json|README\.md|dist\/(LICENSE|react\/parts\.css|parts\/[\w-]+\.(tsx?|css)|[\w./-]+\.(js|js\.map|d\.ts)))$/.test(
+          name,
+        ),
     ),
     [],
   );
   const { scripts, dependencies, sideEffects, exports } = MANIFEST;
   t.strictSame(
     { scripts, dependencies, sideEffects },
-    { scripts: undefined, dependencies: undefined, sideEffects: false },
+    // A bundler that drops what is imported for nothing keeps the style sheet.
+    { scripts: undefined, dependencies: undefined, sideEffects: ['**/*.css'] },
   );
   for (const [entry, conditions] of Object.entries<object>(exports)) {
-    if (!entry.endsWith('.json')) t.equal(Object.keys(conditions)[0], 'types', entry);
+    if (!/\.(json|css)$/.test(entry)) t.equal(Object.keys(conditions)[0], 'types', entry);
   }
 });
 

@@ -1,13 +1,13 @@
 import type { SentMessage } from '@parley/client';
 import { useConversation } from '@parley/client/react';
+import { useUploads } from '@parley/client/react/headless/use-uploads.ts';
+import { pastedFiles } from '@parley/client/writing/pasted.ts';
 import { EmojiButton } from '@parley/ui/choices/emoji-picker.tsx';
 import { Button, IconButton } from '@parley/ui/elements/button.tsx';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useFileDrop } from '@parley/ui/files/file-drop.ts';
 import { FilesButton } from '@parley/ui/files/files-button.tsx';
-import { pastedFiles } from '@parley/ui/files/pasted.ts';
 import { UploadList } from '@parley/ui/files/upload-list.tsx';
-import { useUploads } from '@parley/ui/files/uploads.ts';
 import { giveFocus } from '@parley/ui/hooks/kept-focus.ts';
 import { Markdown } from '@parley/ui/text/markdown.tsx';
 import { insertText } from '@parley/ui/typing/insert-text.ts';

@@ -1,6 +1,6 @@
 import { ParleyError } from '@parley/client';
+import type { UploadRules } from '@parley/client/writing/uploads.ts';
 import { MESSAGE_LIMITS } from '@parley/protocol/resources/message-limits.ts';
-import type { UploadRules } from '@parley/ui/files/uploads.ts';
 import { texts } from '../texts/texts.ts';
 
 /** The files that the team may attach. */

@@ -1,4 +1,5 @@
 import type { TimelineMessage } from '@parley/client';
+import { authorIdOf } from '@parley/client/timeline/author.ts';
 
 /** The look of a message, by its audience and its author. */
 export type MessageLook =
@@ -26,9 +27,3 @@ export function lookOf(message: TimelineMessage, customerIds: ReadonlySet<string
 }
 
 const SERVICE: ReadonlySet<string> = new Set(['system_event', 'alert']);
-
-/** Returns the id of the actor behind a message; null for messages of the service. */
-export function authorIdOf(message: TimelineMessage): string | null {
-  const sender = message.sender?.id ?? null;
-  return message.id === null ? sender : (message.author_id ?? message.sender_id ?? sender);
-}

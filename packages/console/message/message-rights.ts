@@ -1,7 +1,7 @@
 import type { TimelineMessage } from '@parley/client';
+import { authorIdOf } from '@parley/client/timeline/author.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { Me } from '@parley/protocol/resources/me.ts';
-import { authorIdOf } from './message-look.ts';
 
 /** A person's rights in a conversation that concern messages. */
 export interface ConversationRights {

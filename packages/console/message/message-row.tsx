@@ -1,4 +1,5 @@
 import type { TimelineMessage } from '@parley/client';
+import { authorIdOf } from '@parley/client/timeline/author.ts';
 import { previewOf } from '@parley/markdown/message-text.ts';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { Boundary } from '@parley/ui/feedback/boundary.tsx';
@@ -17,7 +18,7 @@ import { MessageBody } from './message-body.tsx';
 import { useMessageContext } from './message-context.tsx';
 import { MessageDelivery } from './message-delivery.tsx';
 import { MessageHead } from './message-head.tsx';
-import { authorIdOf, lookOf } from './message-look.ts';
+import { lookOf } from './message-look.ts';
 import { MessageParts } from './message-parts.tsx';
 import { MessageQuote } from './message-quote.tsx';
 import { MessageReactions } from './message-reactions.tsx';

@@ -1,13 +1,14 @@
 /** What the composer decides without a browser. */
 
 import './english.ts';
-import { pastedFiles } from '@parley/ui/files/pasted.ts';
+import { askedAt, meant } from '@parley/client/writing/mention-words.ts';
+import { pastedFiles } from '@parley/client/writing/pasted.ts';
 import { fieldTime } from '@parley/ui/text/field-time.ts';
 import t from 'tap';
 import { keyPress } from '../../../test/support/key-press.ts';
 import { KeptWriting, NOTHING_WRITTEN, type WritingStorage } from '../session/kept-writing.ts';
 import { formatOf, formatted } from '../writing/formatting.ts';
-import { askedAt, emojiAskedAt, meant, mentionsIn } from '../writing/mentions.ts';
+import { emojiAskedAt, mentionsIn } from '../writing/mentions.ts';
 import { messageOf } from '../writing/outgoing.ts';
 import { momentOf, sendTimes } from '../writing/send-times.ts';
 import { refusalOf, type Standing } from '../writing/writable.ts';

@@ -36,7 +36,6 @@ const NO_TEXTS: Readonly<Record<string, readonly string[]>> = {
   'packages/console/session/sign-in.tsx': ['Carl Customer'],
   'packages/console/widgets/widget-snippet.tsx': ['data-color="', '<script src="', 'async></script>'],
   'packages/ui/data/value.tsx': ['KB'],
-  'packages/ui/files/pasted.ts': ['Files'],
   'packages/ui/form/form-context.ts': ['There is no form above this field.'],
   'packages/ui/text/amounts.ts': ['ms', 'min'],
 };

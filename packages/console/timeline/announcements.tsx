@@ -1,8 +1,8 @@
 import type { TimelineMessage } from '@parley/client';
+import { authorIdOf } from '@parley/client/timeline/author.ts';
 import { previewOf } from '@parley/markdown/message-text.ts';
 import { useEvent } from '@parley/ui/hooks/use-event.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { authorIdOf } from '../message/message-look.ts';
 import { texts } from '../texts/texts.ts';
 
 export interface AnnouncementsProps {

@@ -1,4 +1,6 @@
 import { useConversation } from '@parley/client/react';
+import { ScrollKeeper } from '@parley/client/timeline/scroll-keeper.ts';
+import { firstUnread } from '@parley/client/timeline/unread.ts';
 import { useEvent } from '@parley/ui/hooks/use-event.ts';
 import { dayOf, fullTimeOf } from '@parley/ui/text/time.ts';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -7,8 +9,7 @@ import { MessageRow } from '../message/message-row.tsx';
 import { texts } from '../texts/texts.ts';
 import { moveFocus } from './move-focus.ts';
 import { useOneTabStop } from './one-tab-stop.ts';
-import { firstUnread, rowsOf, type TimelineRow } from './rows.ts';
-import { ScrollKeeper } from './scroll-keeper.ts';
+import { rowsOf, type TimelineRow } from './rows.ts';
 import { around, indexesOf, NEWEST, type ShownRange, withNewer, withOlder } from './shown-range.ts';
 import { useOpening, useTarget } from './use-opening.ts';
 import type { Source, Target } from './use-source.ts';

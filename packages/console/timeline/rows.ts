@@ -1,19 +1,12 @@
 import type { TimelineMessage } from '@parley/client';
-import { isSameDay } from '@parley/ui/text/time.ts';
-import { authorIdOf, lookOf } from '../message/message-look.ts';
+import { authorIdOf } from '@parley/client/timeline/author.ts';
+import { itemsOf, type MessageItem, type TimelineItem } from '@parley/client/timeline/timeline-items.ts';
+import { lookOf } from '../message/message-look.ts';
 
 /** A line of the timeline. */
-export type TimelineRow =
-  | { readonly type: 'day'; readonly key: string; readonly at: string }
-  | { readonly type: 'unread'; readonly key: string }
-  | MessageLine;
+export type TimelineRow = Exclude<TimelineItem, MessageItem> | MessageLine;
 
-interface MessageLine {
-  readonly type: 'message';
-  readonly key: string;
-  readonly message: TimelineMessage;
-  /** Whether it goes on from the message above it, without name and picture. */
-  readonly continues: boolean;
+interface MessageLine extends MessageItem {
   /** Ids of actors that have read up to this message, with spaces between. */
   readonly readers: string;
 }
@@ -33,65 +26,25 @@ export interface RowsInput {
 }
 
 /** Returns the lines of a part of the timeline: messages, days, and the unread line. */
-export function rowsOf({ messages, shown: [from, to], line, ...input }: RowsInput): TimelineRow[] {
-  const { ownId, customerIds } = input;
-  const readers = readersOf(messages, [from, to], input);
-  const rows: TimelineRow[] = [];
-  const lineAt = line === null ? -1 : firstUnread(messages, line, ownId);
-  for (let index = from; index < to; index++) {
-    const message = messages[index]!;
-    const above = messages[index - 1];
-    const beginsDay = above === undefined || !isSameDay(above.created_at, message.created_at);
-    if (beginsDay || index === from) {
-      rows.push({ type: 'day', key: `day ${message.key}`, at: message.created_at });
-    }
-    const isLine = index === lineAt;
-    if (isLine) rows.push({ type: 'unread', key: 'unread' });
-    const continues = !beginsDay && !isLine && goesOn(above, message, customerIds);
-    const { key } = message;
-    rows.push({ type: 'message', key, message, continues, readers: readers.get(index)?.join(' ') ?? '' });
-  }
-  return rows;
-}
-
-/** Returns the index of the first message of another person behind a number, or -1. */
-export function firstUnread(messages: readonly TimelineMessage[], line: number, ownId: string): number {
-  return messages.findIndex(
-    (message) =>
-      message.sequence !== null &&
-      message.sequence > line &&
-      message.deleted_at === null &&
-      authorIdOf(message) !== ownId,
+export function rowsOf({ messages, shown, line, customerIds, ...input }: RowsInput): TimelineRow[] {
+  const readers = readersOf(messages, shown, input);
+  const isAlike = (above: TimelineMessage, message: TimelineMessage) => {
+    const look = lookOf(message, customerIds);
+    return look !== 'service' && look === lookOf(above, customerIds);
+  };
+  const items = itemsOf({ messages, shown, line, ownId: input.ownId, isAlike });
+  return items.map((item) =>
+    item.type === 'message' ? { ...item, readers: readers.get(item.key)?.join(' ') ?? '' } : item,
   );
 }
 
-/** Returns whether messages stand together: of one author, within minutes. */
-function goesOn(
-  above: TimelineMessage | undefined,
-  message: TimelineMessage,
-  customerIds: ReadonlySet<string> | null,
-): boolean {
-  if (above === undefined || above.deleted_at !== null || message.deleted_at !== null) return false;
-  if (message.reply_to_id !== null && message.reply_to_id !== above.reply_to_id) return false;
-  const look = lookOf(message, customerIds);
-  return (
-    look !== 'service' &&
-    look === lookOf(above, customerIds) &&
-    authorIdOf(above) === authorIdOf(message) &&
-    above.sender?.id === message.sender?.id &&
-    Date.parse(message.created_at) - Date.parse(above.created_at) < TOGETHER_MS
-  );
-}
-
-const TOGETHER_MS = 5 * 60_000;
-
-/** Returns the readers by the index of the last message that each has read. */
+/** Returns the readers by the key of the last message that each has read. */
 function readersOf(
   messages: readonly TimelineMessage[],
   [from, to]: readonly [number, number],
   { reads, ownId, isNewest }: Pick<RowsInput, 'reads' | 'ownId' | 'isNewest'>,
-): Map<number, string[]> {
-  const readers = new Map<number, string[]>();
+): Map<string, string[]> {
+  const readers = new Map<string, string[]>();
   const first = messages[from]?.sequence ?? Infinity;
   let last = to - 1;
   while (last >= from && messages[last]!.sequence === null) last -= 1;
@@ -103,7 +56,8 @@ function readersOf(
     // An author is no reader of the own message, but of the one above.
     while (index >= from && authorIdOf(messages[index]!) === id) index -= 1;
     if (index < from) continue;
-    readers.set(index, [...(readers.get(index) ?? []), id]);
+    const { key } = messages[index]!;
+    readers.set(key, [...(readers.get(key) ?? []), id]);
   }
   return readers;
 }

@@ -1,5 +1,7 @@
 import type { TimelineMessage } from '@parley/client';
 import { useConversation } from '@parley/client/react';
+import { useReading } from '@parley/client/react/headless/use-reading.ts';
+import { firstUnread } from '@parley/client/timeline/unread.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { countText } from '@parley/ui/text/amounts.ts';
 import { shortTimeOf } from '@parley/ui/text/time.ts';
@@ -10,8 +12,6 @@ import { go } from '../nav/place.ts';
 import { texts } from '../texts/texts.ts';
 import { Announcements } from './announcements.tsx';
 import { MessageList } from './message-list.tsx';
-import { firstUnread } from './rows.ts';
-import { useReading } from './use-reading.ts';
 import { useSource } from './use-source.ts';
 
 export interface TimelineProps {

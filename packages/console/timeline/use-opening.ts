@@ -1,6 +1,6 @@
+import type { ScrollKeeper } from '@parley/client/timeline/scroll-keeper.ts';
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import type { ScrollKeeper } from './scroll-keeper.ts';
 import type { Source, Target } from './use-source.ts';
 
 interface Scrolled {

@@ -33,7 +33,8 @@ export interface Shown {
 /**
  * Follows the newest messages of a conversation, or those around a message that the place names, or
  * around the first unread one, if it is not among the newest. A message that arrives meanwhile is
- * not appended to an old part. `line` is the number above the unread line (use-reading.ts).
+ * not appended to an old part. `line` is the number above the unread line (`useReading` of the
+ * SDK).
  */
 export function useSource(
   conversationId: string,

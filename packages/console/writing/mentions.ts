@@ -1,5 +1,5 @@
+import type { Asked } from '@parley/client/writing/mention-words.ts';
 import { proseOf } from '@parley/markdown/prose.ts';
-import { fold } from '@parley/protocol/folding.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
 import type { Person } from '@parley/protocol/resources/person.ts';
 import type { Mention } from '../session/kept-writing.ts';
@@ -11,19 +11,6 @@ export interface Candidate extends Mention {
   readonly avatarUrl: string | null;
   /** Others are not notified: a message mentions members of its conversation. */
   readonly isMember: boolean;
-}
-
-/** The text before the caret after an `@`. */
-export interface Asked {
-  /** The position of the `@`. */
-  readonly from: number;
-  readonly words: string;
-}
-
-/** Returns the name that is being written at the caret, or null. */
-export function askedAt(text: string, caret: number): Asked | null {
-  const found = /(?:^|[\s([{"'*_])@([^\s@]{0,40}(?: [^\s@]{1,40})?)$/u.exec(text.slice(0, caret));
-  return found === null ? null : { from: caret - found[1]!.length - 1, words: found[1]! };
 }
 
 /** Returns the name of an emoji that is being written at the caret, or null. */
@@ -55,18 +42,6 @@ export function othersOf(
       ? []
       : [{ id, name, type, detail: handle ?? texts.writing.agent, avatarUrl, isMember: false }],
   );
-}
-
-/**
- * Returns the candidates that words mean, in their order: by a word of the name, or the address.
- */
-export function meant(words: string, candidates: readonly Candidate[], most = 8): Candidate[] {
-  const asked = fold(words);
-  const isMeant = ({ name, detail }: Candidate) => {
-    const folded = fold(name);
-    return folded.startsWith(asked) || folded.includes(` ${asked}`) || fold(detail).startsWith(asked);
-  };
-  return candidates.filter(isMeant).slice(0, most);
 }
 
 /** Returns the chosen people whose names are still in the prose of a text, each once. */

@@ -1,9 +1,10 @@
+import type { Asked } from '@parley/client/writing/mention-words.ts';
 import type { Choice } from '@parley/ui/choices/choice-line.tsx';
 import { allEmoji, type Emoji, emojiNamed } from '@parley/ui/choices/emoji-list.ts';
 import { notePicked } from '@parley/ui/choices/picked-emoji.ts';
 import { type Suggestions, useSuggestions } from '@parley/ui/choices/suggestions.tsx';
 import { useMemo, useRef, useState } from 'preact/hooks';
-import { type Asked, emojiAskedAt } from './mentions.ts';
+import { emojiAskedAt } from './mentions.ts';
 
 /** The list of emoji that a `:` and two letters open. */
 export interface EmojiList {

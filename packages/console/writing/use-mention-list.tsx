@@ -1,4 +1,5 @@
 import { useClient, useConversation } from '@parley/client/react';
+import { type Asked, askedAt, meant } from '@parley/client/writing/mention-words.ts';
 import type { Choice } from '@parley/ui/choices/choice-line.tsx';
 import { type Suggestions, useSuggestions } from '@parley/ui/choices/suggestions.tsx';
 import { useFound } from '@parley/ui/choices/use-found.ts';
@@ -6,7 +7,7 @@ import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { useMemo, useState } from 'preact/hooks';
 import { useSignedIn } from '../session/session-context.tsx';
 import { texts } from '../texts/texts.ts';
-import { type Asked, askedAt, type Candidate, meant, membersOf, othersOf } from './mentions.ts';
+import { type Candidate, membersOf, othersOf } from './mentions.ts';
 
 /** The list of people that an `@` opens. */
 export interface MentionList {

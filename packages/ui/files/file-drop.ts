@@ -1,7 +1,7 @@
+import { hasFiles } from '@parley/client/writing/pasted.ts';
 import type { RefObject } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useEvent } from '../hooks/use-event.ts';
-import { hasFiles } from './pasted.ts';
 
 /**
  * Takes files that are dropped onto the surroundings of an element: the section, the pane of a

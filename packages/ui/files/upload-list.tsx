@@ -1,9 +1,9 @@
+import type { ChosenFile } from '@parley/client/writing/uploads.ts';
 import { FileText, RotateCw, X } from 'lucide';
 import { IconButton } from '../elements/button.tsx';
 import { Icon } from '../elements/icon.tsx';
 import { sizeText } from '../text/bytes.ts';
 import { shownName } from '../text/shown-name.ts';
-import type { ChosenFile } from './uploads.ts';
 
 export interface UploadListTexts {
   readonly list: string;

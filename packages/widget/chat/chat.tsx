@@ -1,6 +1,6 @@
 import { useConnection, useInbox } from '@parley/client/react';
+import type { Upload } from '@parley/client/writing/uploads.ts';
 import type { VisitorSession, WidgetPublic } from '@parley/protocol/resources/widget.ts';
-import type { Upload } from '@parley/ui/files/uploads.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Host } from '../host/host.ts';
 import type { Asked } from '../identity/asked.ts';

@@ -1,11 +1,12 @@
+import { useUploads } from '@parley/client/react/headless/use-uploads.ts';
+import { pastedFiles } from '@parley/client/writing/pasted.ts';
+import type { Upload } from '@parley/client/writing/uploads.ts';
 import type { AttachmentInput } from '@parley/protocol/resources/chat-message.ts';
 import { IconButton } from '@parley/ui/elements/button.tsx';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useFileDrop } from '@parley/ui/files/file-drop.ts';
 import { FilesButton } from '@parley/ui/files/files-button.tsx';
-import { pastedFiles } from '@parley/ui/files/pasted.ts';
 import { UploadList } from '@parley/ui/files/upload-list.tsx';
-import { type Upload, useUploads } from '@parley/ui/files/uploads.ts';
 import { TextField } from '@parley/ui/typing/text-field.tsx';
 import { SendHorizontal } from 'lucide';
 import { useEffect, useRef, useState } from 'preact/hooks';

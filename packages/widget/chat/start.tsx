@@ -1,6 +1,6 @@
+import type { Upload } from '@parley/client/writing/uploads.ts';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
-import type { Upload } from '@parley/ui/files/uploads.ts';
 import type { WidgetTexts } from '../texts/widget-texts.ts';
 import { Field, type WrittenMessage } from './field.tsx';
 import type { KeptWriting } from './kept-writing.ts';

@@ -1,6 +1,6 @@
+import type { UploadRules } from '@parley/client/writing/uploads.ts';
 import { CUSTOMER_UPLOADS } from '@parley/protocol/resources/customer-uploads.ts';
 import type { UploadListTexts } from '@parley/ui/files/upload-list.tsx';
-import type { UploadRules } from '@parley/ui/files/uploads.ts';
 import type { WidgetTexts } from '../texts/widget-texts.ts';
 
 /** Returns the files that a visitor may attach, and the texts about others. */

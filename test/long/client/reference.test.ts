@@ -170,10 +170,10 @@ function exportsOf(file: string): string[] {
   return program.body.flatMap((statement) => {
     if (statement.type !== 'ExportNamedDeclaration') return [];
     const { declaration, specifiers } = statement;
-    const own =
-      declaration !== null && 'id' in declaration && declaration.id?.type === 'Identifier'
-        ? [declaration.id.name]
-        : [];
+    const declared = declaration?.type === 'VariableDeclaration' ? declaration.declarations : [declaration];
+    const own = declared.flatMap((one) =>
+      one !== null && 'id' in one && one.id?.type === 'Identifier' ? [one.id.name] : [],
+    );
     return [
       ...own,
       ...specifiers.map(({ exported }) => (exported.type === 'Literal' ? exported.value : exported.name)),

@@ -1,8 +1,8 @@
-import type { TimelineMessage } from '@parley/client';
-import { useConversation } from '@parley/client/react';
-import { useEvent } from '@parley/ui/hooks/use-event.ts';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { authorIdOf } from '../message/message-look.ts';
+import { useEffect, useRef, useState } from 'react';
+import { lastSent, newSince } from '../../timeline/unread.ts';
+import { useConversation } from '../hooks.ts';
+import { useBeforePaint } from './before-paint.ts';
+import { useEvent } from './use-event.ts';
 
 export interface Reading {
   /**
@@ -17,9 +17,9 @@ export interface Reading {
 /**
  * Follows how far a person has read an open conversation. The unread line keeps its place from the
  * opening until the page was hidden. Shown messages count as read only while the page is seen, has
- * the focus, and is at the end.
+ * the focus, and is at the end. Null follows no conversation.
  */
-export function useReading(conversationId: string, ownId: string, isAtEnd: boolean): Reading {
+export function useReading(conversationId: string | null, ownId: string, isAtEnd: boolean): Reading {
   const { messages, status, conversation, live } = useConversation(conversationId);
   const [line, setLine] = useState<number | null | undefined>(undefined);
   const position = conversation?.last_read_sequence ?? null;
@@ -37,12 +37,12 @@ export function useReading(conversationId: string, ownId: string, isAtEnd: boole
     setHeld(true);
   });
   // Before it is painted: the unread line decides where the conversation opens.
-  useLayoutEffect(moved, [isKnown, position]);
+  useBeforePaint(moved, [isKnown, position]);
 
   const last = lastSent(messages);
   const seen = useRef(0);
   if (isKnown && (isAtEnd || seen.current === 0)) seen.current = last;
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const mark = useEvent(() => {
     timer.current = undefined;
     const isSeen = document.visibilityState === 'visible' && document.hasFocus();
@@ -67,26 +67,13 @@ export function useReading(conversationId: string, ownId: string, isAtEnd: boole
       removeEventListener('focus', markSoon);
       removeEventListener('blur', leave);
       clearTimeout(timer.current);
+      // StrictMode runs the effects of one component twice.
+      timer.current = undefined;
     };
   }, []);
   const isLineShown = line !== null && line !== undefined;
   const newCount = Math.max(isLineShown ? unread : 0, newSince(messages, seen.current, ownId));
   return { line, newCount: isAtEnd ? 0 : newCount };
-}
-
-function lastSent(messages: readonly TimelineMessage[]): number {
-  return messages.findLast(({ sequence }) => sequence !== null)?.sequence ?? 0;
-}
-
-function newSince(messages: readonly TimelineMessage[], seen: number, ownId: string): number {
-  let count = 0;
-  for (let index = messages.length - 1; index >= 0; index--) {
-    const message = messages[index]!;
-    if (message.sequence === null) continue;
-    if (message.sequence <= seen) break;
-    if (message.deleted_at === null && authorIdOf(message) !== ownId) count += 1;
-  }
-  return count;
 }
 
 /** Reads of one moment are one request. */

@@ -1,10 +1,11 @@
-import type { LiveConversation } from '@parley/client';
 import type { AttachmentInput } from '@parley/protocol/resources/chat-message.ts';
-import { useEffect, useState, useSyncExternalStore } from 'preact/compat';
+import type { LiveConversation } from '../conversation/live-conversation.ts';
 
 /** A file that was chosen for the next message. */
 export interface ChosenFile {
+  /** Names it among the files of a message. */
   readonly key: number;
+  /** The file. */
   readonly file: File;
   /** The address of a picture in this page; null for other files. */
   readonly previewUrl: string | null;
@@ -107,16 +108,4 @@ export class Uploads {
     this.#files = files;
     for (const listener of this.#listeners) listener();
   }
-}
-
-/** Returns the files of one composer, which end with it. */
-export function useUploads(rules: UploadRules): {
-  readonly uploads: Uploads;
-  readonly files: readonly ChosenFile[];
-} {
-  const [uploads] = useState(() => new Uploads(rules));
-  uploads.rules = rules;
-  const files = useSyncExternalStore(uploads.follow, uploads.files);
-  useEffect(() => () => uploads.clear(), [uploads]);
-  return { uploads, files };
 }
