@@ -155,6 +155,7 @@ class Archive {
       }),
       customer: false,
       seesOwnIds: true,
+      people: 'everyone',
       operator: false,
       admin,
       roleId: null,

@@ -50,6 +50,7 @@ t.test('a credential becomes a principal', async (t) => {
       customer: false,
       admin: false,
       seesOwnIds: true,
+      people: 'everyone',
       operator: false,
       roleId,
       permissions: new Set(['messaging:read', 'messaging:create']),

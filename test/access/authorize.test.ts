@@ -24,6 +24,7 @@ const principal: Principal = {
   customer: false,
   admin: false,
   seesOwnIds: false,
+  people: 'everyone',
   operator: false,
   roleId: 'rol_1',
   permissions: new Set(['messaging:read']),

@@ -17,6 +17,10 @@ export type PictureMetadata = (typeof PICTURE_METADATA)[number];
 const OWN_ID_READERS = ['team', 'keys'] as const;
 export type OwnIdReaders = (typeof OWN_ID_READERS)[number];
 
+/** Which users a user knows (docs/contract.md#who-knows-whom). */
+const PEOPLE = ['everyone', 'shared'] as const;
+export type People = (typeof PEOPLE)[number];
+
 /** The tenant that everything else belongs to (docs/contract.md#accounts). */
 export const Account = Type.Object({
   ...Identity('account'),
@@ -25,6 +29,7 @@ export const Account = Type.Object({
   subscription: OneOf(SUBSCRIPTIONS),
   picture_metadata: Since('1.4.harbor-preview.1', OneOf(PICTURE_METADATA)),
   own_ids: Since('1.4.harbor-preview.1', OneOf(OWN_ID_READERS)),
+  people: Since('1.4.harbor-preview.1', OneOf(PEOPLE)),
   ...Times,
 });
 export type Account = Static<typeof Account>;
@@ -37,17 +42,22 @@ describe(Account, {
     'Whether pictures lose what they tell beside what they show, such as the place and the device, before a message has them (`remove`), or are kept as they were uploaded (`keep`).',
   own_ids:
     'Whether everybody of the team sees the `external_id` of actors (`team`), or API keys alone (`keys`). Accounts from before the setting have `keys`, new ones `team`.',
+  people:
+    'Which users of the account a user sees: `everyone`, or those it shares a conversation with (`shared`). Everybody sees agents; admins, users with a permission for users, and API keys see everyone.',
 });
 
 /** Body of Update Account: absent fields stay. */
 export const UpdateAccountBody = Body({
   picture_metadata: Type.Optional(OneOf(PICTURE_METADATA)),
   own_ids: Type.Optional(OneOf(OWN_ID_READERS)),
+  people: Type.Optional(OneOf(PEOPLE)),
 });
 describe(UpdateAccountBody, {
   picture_metadata:
     'Whether pictures of new messages lose what they tell beside what they show, such as the place and the device: `remove` or `keep`.',
   own_ids:
     'Who sees the `external_id` of actors: everybody of the `team`, or API `keys` alone. Customers see their own.',
+  people:
+    'Which users of the account a user sees: `everyone`, or those it shares a conversation with (`shared`).',
 });
 export type UpdateAccountBody = Static<typeof UpdateAccountBody>;

@@ -1,4 +1,4 @@
-import type { OwnIdReaders, PictureMetadata } from '@parley/protocol/resources/account.ts';
+import type { OwnIdReaders, People, PictureMetadata } from '@parley/protocol/resources/account.ts';
 import type { DeclaredStatus } from '@parley/protocol/resources/activity.ts';
 import type { ActorType } from '@parley/protocol/resources/actor.ts';
 import type { RoleType } from '@parley/protocol/resources/role.ts';
@@ -19,6 +19,7 @@ interface AccountTables {
     subscription: Generated<'active' | 'inactive'>;
     picture_metadata: Generated<PictureMetadata>;
     own_ids: Generated<OwnIdReaders>;
+    people: Generated<People>;
     /** Set while the account is being removed: none of its credentials is accepted. */
     deleted_at: string | null;
   };

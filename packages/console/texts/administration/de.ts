@@ -103,6 +103,10 @@ export const texts: AdministrationTexts = {
           label: 'Wer Ihre eigenen IDs sieht',
           help: 'Die IDs Ihrer Anwendung für Personen, bei jedem Akteur: alle im Team, oder nur API-Schlüssel. Kunden sehen ihre eigene.',
         },
+        people: {
+          label: 'Wen Personen im Team sehen',
+          help: 'Alle, oder nur die, mit denen sie eine Unterhaltung teilen. Agenten, und was Admins sehen, bleiben gleich.',
+        },
       },
       agent: {
         name: { label: 'Name' },
@@ -586,6 +590,7 @@ export const texts: AdministrationTexts = {
     event_type: 'Ereignis',
     event_types: 'Ereignisse',
     events: 'Ereignisse',
+    everyone: 'alle',
     executing: 'läuft',
     existed: 'schon vorhanden',
     expired: 'abgelaufen',
@@ -766,6 +771,7 @@ export const texts: AdministrationTexts = {
     sha256: 'SHA-256',
     show_team: 'Team zeigen',
     signature: 'Signatur',
+    shared: 'mit gemeinsamer Unterhaltung',
     signed_at: 'Signiert',
     since: 'Seit',
     sites: 'Websites',

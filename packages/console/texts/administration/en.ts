@@ -106,6 +106,10 @@ export const texts = {
           label: 'Who sees your own ids',
           help: 'The ids that your application has for people, at each actor: everybody of the team, or API keys alone. Customers see their own.',
         },
+        people: {
+          label: 'Whom people of the team see',
+          help: 'Everyone, or only those they share a conversation with. Agents, and what admins see, stay as they are.',
+        },
       },
       agent: {
         name: { label: 'Name' },

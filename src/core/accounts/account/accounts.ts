@@ -82,7 +82,7 @@ export async function updateAccount(
   id: string,
   changes: Pick<
     UpdateObject<Schema, 'accounts'>,
-    'name' | 'plan' | 'subscription' | 'picture_metadata' | 'own_ids' | 'deleted_at'
+    'name' | 'plan' | 'subscription' | 'picture_metadata' | 'own_ids' | 'people' | 'deleted_at'
   >,
 ): Promise<AccountRow> {
   const account = await tx.kysely

@@ -10,7 +10,8 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import { CUSTOMER_SERVICE } from '../../accounts/groups/groups.ts';
 import { ACTOR_JSON, isBlockedByTeam } from '../../resources/actor.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
-import { IS_MEMBER, type ShownParticipant } from '../../resources/participant.ts';
+import { IS_MEMBER } from '../../resources/membership.ts';
+import type { ShownParticipant } from '../../resources/participant.ts';
 import { ORIGIN_OF_CASE, personaGroup } from './persona.ts';
 
 /** The cached facts of a conversation that each send, subscription and notification needs. */

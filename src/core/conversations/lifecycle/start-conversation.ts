@@ -65,9 +65,8 @@ export async function startConversation(
   principal: Principal,
   body: CreateConversationBody,
 ): Promise<{ readonly conversation: ConversationRow; readonly isNew: boolean }> {
-  const { accountId } = principal;
   if (principal.customer) return { conversation: await startCase(tx, principal, body), isNew: true };
-  const topic = body.topic === undefined ? null : await findTopic(tx, accountId, body.topic);
+  const topic = body.topic === undefined ? null : await findTopic(tx, principal, body.topic);
   const drafted =
     body.type === 'group' ? await groupInput(tx, principal, body) : await directInput(tx, principal, body);
   const input = { ...drafted, topic, externalId: body.external_id, metadata: body.metadata };
@@ -208,8 +207,8 @@ async function groupInput(tx: Tx, principal: Principal, body: GroupBody): Promis
   const audience = body.audience ?? 'internal';
   const { group_id: groupId = null, inbox_id: mailboxId = null } = body;
   if (groupId !== null && !(await hasGroup(tx, accountId, groupId))) throw notFound('group', 'group_id');
-  const listed = await readRoster(tx, { accountId, audience }, body.participants ?? [], prefixOf);
-  const copied = groupId === null ? [] : await readGroupRoster(tx, groupId);
+  const listed = await readRoster(tx, principal, audience, body.participants ?? [], prefixOf);
+  const copied = groupId === null ? [] : await readGroupRoster(tx, principal, groupId);
   const inbox = mailboxId === null ? undefined : await readBridge(tx, accountId, mailboxId, listed);
   const assignee = inbox && (await assigneeOfMailbox(tx, inbox));
   // A user that is assigned takes part, since it could not read the case otherwise.
@@ -235,7 +234,7 @@ async function groupInput(tx: Tx, principal: Principal, body: GroupBody): Promis
 /** Requires two users, both members, one of them the caller unless the caller is an API key. */
 async function directInput(tx: Tx, principal: Principal, body: DirectBody): Promise<NewConversation> {
   const { accountId } = principal;
-  const listed = await readRoster(tx, { accountId, audience: 'internal' }, body.participants, prefixOf);
+  const listed = await readRoster(tx, principal, 'internal', body.participants, prefixOf);
   const participants = withCreator(principal, listed).map((entry) => ({ ...entry, role: 'member' as const }));
   const [first, second, ...more] = participants;
   if (first === undefined || second === undefined || more.length > 0) throw notTwo();
