@@ -290,7 +290,13 @@ function message(more: object) {
 
 async function start(ids: readonly string[], type: Conversation['type'] = 'group'): Promise<string> {
   const { body } = await change<Conversation>('POST', CONVERSATIONS, {
-    body: { type, participants: ids.map(user) },
+    body: {
+      type,
+      participants: ids.map((id, index) => ({
+        ...user(id),
+        ...(type === 'group' && index === 0 && { role: 'owner' }),
+      })),
+    },
   });
   return body.id;
 }

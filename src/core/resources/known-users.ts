@@ -24,7 +24,9 @@ export function companionsOf(actorId: string): string {
       WHERE mine.actor_id = ${actorId} AND mine.${IS_MEMBER} AND theirs.${IS_MEMBER}`;
 }
 
-/** SQL: whether an Acquainted, a parameter, knows the actor under an alias. Null costs no look-up. */
+/**
+ * SQL: whether an Acquainted, a parameter, knows the actor under an alias. Null costs no look-up.
+ */
 export function isKnown(acquainted: `$${number}`, a = 'a'): string {
   return `(${acquainted}::text IS NULL OR ${a}.type <> 'user' OR ${a}.customer OR ${a}.id = ${acquainted}
       OR EXISTS (${companionsOf(acquainted)} AND theirs.actor_id = ${a}.id))`;

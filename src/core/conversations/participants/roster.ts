@@ -82,12 +82,15 @@ const READ_GROUP_MEMBERS = statement<
     ORDER BY m.position`;
 
 /**
- * Makes the first user without a stated role the owner if none is named
- * (DECISIONS.md#owner-of-a-group-that-an-api-key-begins).
+ * Makes the first user without a stated role, among those that `may` be it, the owner if none is
+ * named (DECISIONS.md#owner-of-a-group-that-an-api-key-begins).
  */
-export function withOwner(entries: readonly RosterEntry[]): RosterEntry[] {
+export function withOwner(
+  entries: readonly RosterEntry[],
+  may: (entry: RosterEntry) => boolean = () => true,
+): RosterEntry[] {
   if (entries.some(({ role }) => role === 'owner')) return [...entries];
-  const owner = entries.find(({ type, role }) => type === 'user' && role === undefined);
+  const owner = entries.find((entry) => entry.type === 'user' && entry.role === undefined && may(entry));
   return entries.map((entry) => (entry === owner ? { ...entry, role: 'owner' } : entry));
 }
 
