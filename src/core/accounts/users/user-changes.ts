@@ -1,6 +1,7 @@
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import type { MetadataChanges } from '@parley/protocol/resources/metadata.ts';
-import type { PutUserBody } from '@parley/protocol/resources/user.ts';
+import { NO_EMAIL_SINCE, type PutUserBody } from '@parley/protocol/resources/user.ts';
+import { covers, type Version } from '@parley/protocol/versions.ts';
 import { requirePermission } from '../../../api/access/authorize.ts';
 import type { Principal } from '../../../api/access/principal.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
@@ -10,7 +11,7 @@ import { mergedMetadata } from '../../resources/metadata.ts';
 import type { UserProfile } from '../../resources/user.ts';
 import { lockAccount } from '../account/accounts.ts';
 import { addressStays, writeActor } from '../actors/actors.ts';
-import { createUser, findUser, giveAddress, isErased, WITHOUT_ADDRESS } from '../actors/users.ts';
+import { createUser, findUser, giveAddress, hasAddress, isErased } from '../actors/users.ts';
 import { createOrChange, type Put, requiredToCreate } from '../collections/external-ids.ts';
 import { requireGrant } from '../rights/grants.ts';
 import { enqueueActorChanged, enqueueRightsChanged } from '../rights/rights-changed.ts';
@@ -65,6 +66,7 @@ export async function changeUser(
 export function putUser(
   tx: Tx,
   principal: Principal,
+  version: Version,
   externalId: string,
   body: PutUserBody,
 ): Promise<Put<UserProfile>> {
@@ -76,7 +78,8 @@ export function putUser(
     async create() {
       requirePermission(principal, 'users:create');
       const name = requiredToCreate('name', body.name, 'user');
-      const email = requiredToCreate('email', body.email, 'user');
+      const needsEmail = !covers(version, NO_EMAIL_SINCE);
+      const email = needsEmail ? requiredToCreate('email', body.email, 'user') : body.email;
       const role = await findRoleById(tx, accountId, requiredToCreate('role_id', body.role_id, 'user'));
       requireGrant(principal, role);
       const { metadata } = body;
@@ -95,7 +98,7 @@ export function putUser(
       const { email, ...changes } = body;
       const user = await changeUser(tx, principal, id, changes);
       if (email === undefined || email.toLowerCase() === user.email) return user;
-      if (!user.email.endsWith(WITHOUT_ADDRESS)) throw addressStays('user');
+      if (hasAddress(user)) throw addressStays('user');
       await giveAddress(tx, id, email);
       await auditAccount(tx, principal, 'user.updated', { user_id: id, fields: ['email'] });
       return findUser(tx, accountId, id, 'id');

@@ -135,8 +135,8 @@ export function userRoutes(database: Database, avatars: Avatars): Route[] {
       rules: ({ params }) => void putIdOf(params),
       status: 201,
       mayExist: true,
-      async change(tx, { principal, params, body, query }) {
-        const { found, isNew } = await putUser(tx, principal, putIdOf(params), body);
+      async change(tx, { principal, version, params, body, query }) {
+        const { found, isNew } = await putUser(tx, principal, version, putIdOf(params), body);
         return new Answer(isNew ? 201 : 200, await present(tx, found, query));
       },
     }),
