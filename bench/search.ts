@@ -152,6 +152,7 @@ class Archive {
         handle: null,
         avatar_url: null,
         external_id: null,
+        username: null,
       }),
       customer: false,
       seesOwnIds: true,

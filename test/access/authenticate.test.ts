@@ -46,6 +46,7 @@ t.test('a credential becomes a principal', async (t) => {
         avatar_url: null,
         role: null,
         external_id: null,
+        username: null,
       },
       customer: false,
       admin: false,

@@ -20,6 +20,7 @@ const principal: Principal = {
     avatar_url: null,
     role: null,
     external_id: null,
+    username: null,
   },
   customer: false,
   admin: false,

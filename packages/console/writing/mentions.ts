@@ -1,5 +1,6 @@
 import { proseOf } from '@parley/markdown/prose.ts';
 import { fold } from '@parley/protocol/folding.ts';
+import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
 import type { Person } from '@parley/protocol/resources/person.ts';
 import type { Mention } from '../session/kept-writing.ts';
@@ -36,9 +37,9 @@ export function emojiAskedAt(text: string, caret: number): Asked | null {
 export function membersOf(participants: readonly Participant[], ownId: string): Candidate[] {
   const candidates = participants.flatMap(({ type, actor }): Candidate[] => {
     if ((type !== 'user' && type !== 'agent') || actor === null || actor.id === ownId) return [];
-    const { id, name, handle, avatar_url: avatarUrl } = actor;
+    const { id, name, avatar_url: avatarUrl } = actor;
     if (name === null) return [];
-    return [{ id, name, type, detail: handle ?? texts.writing.agent, avatarUrl, isMember: true }];
+    return [{ id, name, type, detail: detailOf(actor), avatarUrl, isMember: true }];
   });
   return candidates.sort((one, other) => Number(one.type === 'agent') - Number(other.type === 'agent'));
 }
@@ -50,11 +51,16 @@ export function othersOf(
   ownId: string,
 ): Candidate[] {
   const known = new Set([ownId, ...members.map(({ id }) => id)]);
-  return people.flatMap(({ id, type, name, handle, avatar_url: avatarUrl }) =>
-    name === null || known.has(id)
-      ? []
-      : [{ id, name, type, detail: handle ?? texts.writing.agent, avatarUrl, isMember: false }],
-  );
+  return people.flatMap((person) => {
+    const { id, type, name, avatar_url: avatarUrl } = person;
+    if (name === null || known.has(id)) return [];
+    return [{ id, name, type, detail: detailOf(person), avatarUrl, isMember: false }];
+  });
+}
+
+/** Returns what tells people of one name apart; a user may have neither. */
+function detailOf({ type, username, handle }: Pick<Actor, 'type' | 'username' | 'handle'>): string {
+  return type === 'agent' ? texts.writing.agent : (username ?? handle ?? '');
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Version } from '../versions.ts';
 import { AvatarKey } from './avatar.ts';
 import { METADATA_TEXTS, MetadataField, MetadataPatch } from './metadata.ts';
 import { Role } from './role.ts';
+import { ChangedUsername, NewUsername, USERNAME_TEXTS, Username } from './username.ts';
 
 /** The values of `include[]` on the endpoints of users. */
 export const USER_INCLUDES = ['role'] as const;
@@ -24,6 +25,7 @@ export const User = Type.Object({
   metadata: MetadataField,
   external_id: OwnId,
   placeholder: Since('1.3.harbor', Type.Boolean()),
+  username: Username,
 });
 export type User = Static<typeof User>;
 
@@ -39,6 +41,7 @@ describe(User, {
     'Whether an import made this user for a person of another service. It is deactivated until it is claimed.',
   metadata: METADATA_TEXTS.shown,
   external_id: OWN_ID_TEXTS.field,
+  username: USERNAME_TEXTS.shown,
 });
 
 /** From here on a user needs no address. */
@@ -50,6 +53,7 @@ export const CreateUserBody = Body({
   role_id: Id,
   metadata: MetadataField,
   external_id: NewOwnId,
+  username: NewUsername,
 });
 describe(CreateUserBody, {
   name: 'Name of the person.',
@@ -58,6 +62,7 @@ describe(CreateUserBody, {
   role_id: 'The role of the user; it must grant no more than the caller has.',
   metadata: METADATA_TEXTS.given,
   external_id: OWN_ID_TEXTS.create,
+  username: USERNAME_TEXTS.create,
 });
 
 /** Body of PUT for a user: all of a new user, else the changes. */
@@ -66,6 +71,7 @@ export const PutUserBody = Body({
   email: Type.Optional(Type.String({ format: 'email' })),
   role_id: Type.Optional(Id),
   metadata: MetadataField,
+  username: ChangedUsername,
 });
 export type PutUserBody = Static<typeof PutUserBody>;
 describe(PutUserBody, {
@@ -74,6 +80,7 @@ describe(PutUserBody, {
     'Email address, unique within the account. Required for a new user before 1.4.harbor-preview.1; another one than the user has answers `resource_conflict`.',
   role_id: 'The role of the user; it must grant no more than the caller has. Required for a new user.',
   metadata: METADATA_TEXTS.put,
+  username: USERNAME_TEXTS.change,
 });
 
 export const ClaimUserBody = Body({
@@ -93,10 +100,12 @@ export const UpdateUserBody = Body({
   avatar_s3_key: Type.Optional(AvatarKey),
   metadata: MetadataPatch,
   external_id: ChangedOwnId,
+  username: ChangedUsername,
 });
 describe(UpdateUserBody, {
   name: 'The new name of the person.',
   role_id: 'The new role of the user; it must grant no more than the caller has.',
   metadata: METADATA_TEXTS.changed,
   external_id: OWN_ID_TEXTS.change,
+  username: USERNAME_TEXTS.change,
 });

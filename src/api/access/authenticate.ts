@@ -228,6 +228,7 @@ interface Row {
   readonly handle: string | null;
   readonly avatar_url: string | null;
   readonly external_id: string | null;
+  readonly username: string | null;
   readonly deactivated: boolean;
   /** Milliseconds since 1970. */
   readonly tokens_ended_ms: number | null;
@@ -241,7 +242,7 @@ const COLUMNS = `
   SELECT k.id AS key_id, k.expires_at, k.revoked_at IS NOT NULL AS revoked,
     c.id AS account_id, c.subscription = 'active' AS subscribed, c.own_ids, c.people,
     m.state AS move_state, m.cell AS move_cell,
-    a.id AS actor_id, a.type AS actor_type, a.customer, a.name, a.handle, a.avatar_url, a.external_id,
+    a.id AS actor_id, a.type AS actor_type, a.customer, a.name, a.handle, a.avatar_url, a.external_id, a.username,
     a.deactivated_at IS NOT NULL AS deactivated,
     (extract(epoch FROM a.tokens_ended_at) * 1000)::float8 AS tokens_ended_ms,
     r.id AS role_id, r.type AS role_type, r.permissions`;

@@ -77,6 +77,7 @@ export const UNAUTHENTICATED: Principal = Object.freeze({
     handle: null,
     avatar_url: null,
     external_id: null,
+    username: null,
   }),
   customer: false,
   admin: false,

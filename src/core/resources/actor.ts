@@ -54,10 +54,10 @@ export function namedActors(ids: `$${number}`): string {
 
 /** SQL: the actor `a` as ActorFields. */
 export const ACTOR_JSON =
-  "jsonb_build_object('id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url, 'external_id', a.external_id)";
+  "jsonb_build_object('id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url, 'external_id', a.external_id, 'username', a.username)";
 
 const READ_ACTORS = statement<[ids: readonly string[], reader: Acquainted], ActorFields>('read-actors')`
-    SELECT a.id, a.type, a.name, a.handle, a.avatar_url, a.external_id FROM actors a
+    SELECT a.id, a.type, a.name, a.handle, a.avatar_url, a.external_id, a.username FROM actors a
     WHERE a.id = ANY($1) AND ${isKnown('$2')}`;
 
 const READ_NAMED = statement<

@@ -63,6 +63,6 @@ const READ_GROUPS = statement<[ids: readonly string[]], GroupRow>('read-groups')
 const READ_MEMBERS = statement<[groupIds: readonly string[], reader: Acquainted], MemberRow>(
   'read-group-members',
 )`
-    SELECT m.group_id, a.id, a.type, a.name, a.handle, a.avatar_url, a.external_id
+    SELECT m.group_id, a.id, a.type, a.name, a.handle, a.avatar_url, a.external_id, a.username
     FROM group_members m JOIN actors a ON a.id = m.actor_id
     WHERE m.group_id = ANY($1) AND ${isKnown('$2')} ORDER BY m.group_id, m.position`;

@@ -39,6 +39,8 @@ interface AccountTables {
     type: ActorType;
     customer: Generated<boolean>;
     name: string | null;
+    /** By which texts mention a user; null for other actors. */
+    username: string | null;
     handle: string | null;
     avatar_url: string | null;
     role_id: string | null;

@@ -829,6 +829,7 @@ export const texts: AdministrationTexts = {
     url: 'URL',
     user: 'Person',
     user_id: 'Person',
+    username: 'Name für Erwähnungen',
     users: 'Personen',
     version: 'Version',
     visitor: 'Besucher',

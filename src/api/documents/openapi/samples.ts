@@ -136,6 +136,7 @@ export const RARE = new Set([
   'import.error',
   'import.origin',
   'failing_since',
+  'username',
   'incomplete',
   'notification.agent_run_id',
   'notification_settings.mute_until',
@@ -208,6 +209,7 @@ export const NUMBERS: Readonly<Record<string, number>> = {
 
 export const TEXTS: Readonly<Record<string, string | undefined>> = {
   external_id: '4711',
+  username: 'ada',
   'account.name': 'Harbor Freight',
   'agent_definition.name': 'Triage',
   'agent_definition.description': 'Answers first questions about deliveries.',

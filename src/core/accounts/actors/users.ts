@@ -10,7 +10,7 @@ import { USER, type UserProfile, type UserRow } from '../../resources/user.ts';
 import { FOLDED } from '../../tables/folded-tables.ts';
 import { definePeopleList } from '../collections/account-list.ts';
 import { enqueueActorChanged } from '../rights/rights-changed.ts';
-import { createActor } from './actors.ts';
+import { createActor, writeActor } from './actors.ts';
 
 export interface NewUser {
   readonly accountId: string;
@@ -21,11 +21,12 @@ export interface NewUser {
   readonly roleId: string;
   readonly metadata?: Metadata | undefined;
   readonly externalId?: string | undefined;
+  readonly username?: string | undefined;
 }
 
 /**
- * Creates a person; user and actor have the same id. Throws `resource_exists` (param email, or
- * external_id, after which the transaction can go on).
+ * Creates a person; user and actor have the same id. Throws `resource_exists` (param email or
+ * username, or external_id, after which the transaction can go on).
  */
 export async function createUser(tx: Tx, input: NewUser): Promise<{ user: UserRow; actor: ActorRow }> {
   const actor = await createActor(tx, {
@@ -37,6 +38,7 @@ export async function createUser(tx: Tx, input: NewUser): Promise<{ user: UserRo
     metadata: storedMetadata(input.metadata),
     external_id: input.externalId ?? null,
   });
+  if (input.username !== undefined) await writeActor(tx, actor.id, 'user', { username: input.username });
   const email = (input.email ?? addressless(actor.id)).toLowerCase();
   const user = await tx.kysely
     .insertInto('users')

@@ -51,7 +51,7 @@ export async function readKnownActors(
 
 /** The active users and agents of the account, without customers. */
 const PEOPLE_ROWS = {
-  columns: `t.id, t.type, t.name, CASE t.type WHEN 'user' THEN t.handle END AS handle, t.avatar_url, t.external_id,
+  columns: `t.id, t.type, t.name, CASE t.type WHEN 'user' THEN t.handle END AS handle, t.avatar_url, t.external_id, t.username,
       CASE t.type WHEN 'user' THEN ${presenceOf('t.id')} END AS presence, lower(coalesce(t.name, '')) AS sort_name`,
   from: "actors t LEFT JOIN agent_definitions d ON t.type = 'agent' AND d.actor_id = t.id",
   // These conditions on `t` are those of the index actors_people.
@@ -124,7 +124,7 @@ const READ_KNOWN_ACTORS = statement<
   ],
   ActorFields
 >('read-known-actors')`
-    SELECT a.id, a.type, a.name, a.handle, a.avatar_url, a.external_id FROM actors a
+    SELECT a.id, a.type, a.name, a.handle, a.avatar_url, a.external_id, a.username FROM actors a
     WHERE a.account_id = $1 AND a.id = ANY($2) AND ${isKnown('$5')} AND (NOT a.customer OR $4::boolean OR EXISTS (
       SELECT FROM participants o JOIN participants t ON t.conversation_id = o.conversation_id
       WHERE o.actor_id = $3 AND o.${IS_MEMBER} AND t.actor_id = a.id))`;

@@ -25,6 +25,8 @@ export interface UserChanges {
   readonly metadata?: MetadataChanges | undefined;
   /** Null removes it. */
   readonly external_id?: string | null | undefined;
+  /** Null removes it. */
+  readonly username?: string | null | undefined;
 }
 
 /**
@@ -82,7 +84,7 @@ export function putUser(
       const email = needsEmail ? requiredToCreate('email', body.email, 'user') : body.email;
       const role = await findRoleById(tx, accountId, requiredToCreate('role_id', body.role_id, 'user'));
       requireGrant(principal, role);
-      const { metadata } = body;
+      const { metadata, username } = body;
       const { user } = await createUser(tx, {
         accountId,
         name,
@@ -90,6 +92,7 @@ export function putUser(
         roleId: role.id,
         externalId,
         metadata,
+        username: username ?? undefined,
       });
       return findUser(tx, accountId, user.id, 'id');
     },
@@ -108,7 +111,7 @@ export function putUser(
 
 /**
  * Writes the checked changes of a user, and announces and audits them if there are any. Throws
- * ApiError `resource_exists` (param external_id).
+ * ApiError `resource_exists` (param external_id or username).
  */
 export async function writeUser(
   tx: Tx,
@@ -118,6 +121,7 @@ export async function writeUser(
     name = user.name,
     role_id = user.role_id ?? undefined,
     external_id = user.external_id,
+    username = user.username,
     metadata: stated,
   }: UserChanges,
 ): Promise<UserProfile> {
@@ -128,16 +132,18 @@ export async function writeUser(
     ...(name === user.name ? [] : ['name']),
     ...(hasNewRole ? ['role_id'] : []),
     ...(external_id === user.external_id ? [] : ['external_id']),
+    ...(username === user.username ? [] : ['username']),
     ...(metadata === undefined ? [] : ['metadata']),
   ];
   if (fields.length === 0) return user;
   await writeActor(tx, id, 'user', {
     name,
     external_id,
+    username,
     ...(hasNewRole && { role_id }),
     ...(metadata !== undefined && { metadata: metadata.column }),
   });
-  if (name !== user.name) await enqueueActorChanged(tx, id);
+  if (name !== user.name || username !== user.username) await enqueueActorChanged(tx, id);
   else if (fields.some((field) => field !== 'metadata')) await enqueueRightsChanged(tx, [id]);
   const roles = hasNewRole && { from: user.role_id, to: role_id };
   await auditAccount(tx, principal, 'user.updated', {

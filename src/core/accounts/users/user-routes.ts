@@ -50,8 +50,8 @@ export function userRoutes(database: Database, avatars: Avatars): Route[] {
         const { accountId } = principal;
         const role = await findRoleById(tx, accountId, body.role_id);
         requireGrant(principal, role);
-        const { name, email, external_id: externalId, metadata } = body;
-        const input = { accountId, name, email, roleId: role.id, externalId, metadata };
+        const { name, email, external_id: externalId, metadata, username } = body;
+        const input = { accountId, name, email, roleId: role.id, externalId, metadata, username };
         const { user } = await createUser(tx, input);
         return present(tx, await findUser(tx, accountId, user.id), query);
       },
