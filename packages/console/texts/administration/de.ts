@@ -263,6 +263,10 @@ export const texts: AdministrationTexts = {
           label: 'E-Mail-Adresse',
           help: 'Die Einladung geht an diese Adresse. Jede Person hat eine eigene.',
         },
+        username: {
+          label: 'Name für Erwähnungen',
+          help: '„@name“ in einem Text erwähnt die Person: Kleinbuchstaben und Ziffern, dazwischen einzelne Punkte, Binde- oder Unterstriche.',
+        },
         role_id: ROLE,
         avatar_s3_key: PICTURE,
       },

@@ -236,6 +236,10 @@ export const texts = {
           label: 'Email',
           help: 'The invitation goes to this address. Each person has their own.',
         },
+        username: {
+          label: 'Name for mentions',
+          help: '“@name” in a text mentions the person: lower-case letters and digits, with single dots, hyphens or underscores between.',
+        },
         role_id: ROLE,
         avatar_s3_key: PICTURE,
       },
