@@ -206,6 +206,8 @@ const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['agent', 'attachment', 'actor-filter', 'user', 'api-key'],
     ['entity', 'role'],
     ['actor', 'encoded-rows', 'external-ids', 'metadata', 'metadata-filter', 'present-as', 'without-content'],
+    ['known-users'],
+    ['membership'],
   ],
   'src/edge/gateway': [
     ['gateway', 'routes'],

@@ -211,12 +211,11 @@ t.test('PUT of a conversation adds members, and cannot make it another one', asy
   const body = { type: 'group', audience: 'customer', participants: [customer, user(grace.id)] };
   const made = (await call<Made>('PUT', at, { body })).body;
   t.equal(made.participants.length, 2);
-  const owner = made.participants.find(({ role }) => role === 'owner')!;
-  t.equal(owner.actor_id, grace.id);
+  t.equal(made.participants.find(({ actor_id }) => actor_id === grace.id)!.role, 'member');
   const more = { ...body, participants: [customer, user(vera.id), { ...user(grace.id), role: 'viewer' }] };
   const changed = (await call<Made>('PUT', at, { body: more })).body;
   t.equal(changed.participants.length, 3);
-  t.equal(changed.participants.find(({ actor_id }) => actor_id === grace.id)!.role, 'owner');
+  t.equal(changed.participants.find(({ actor_id }) => actor_id === grace.id)!.role, 'member');
   for (const [field, value] of Object.entries({ audience: 'internal', group_id: 'x' })) {
     const other = { type: 'group', [field]: value };
     t.equal(await refusal('PUT', at, { body: other }), `409 resource_conflict ${field}`);

@@ -259,6 +259,7 @@ t.test('a person by an own id', async (t) => {
     handle: grace.email,
     avatar_url: null,
     presence: body.presence,
+    username: null,
   });
   t.equal(external_id, own);
   t.strictSame((await get(grace.id)).body.id, grace.id);

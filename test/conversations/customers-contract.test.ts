@@ -7,6 +7,7 @@ import { newId } from '@parley/protocol/ids.ts';
 import type { List } from '@parley/protocol/lists.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { newAddress } from '../support/new-address.ts';
@@ -82,6 +83,29 @@ t.test('a group that an API key begins is owned by its first user without a stat
     ['owner', 'member'],
     'a user owns its own',
   );
+});
+
+t.test('since 1.4 a group that an API key begins has no owner but a stated one', async (t) => {
+  const preview = { ...BY_KEY, headers: { 'Service-Version': NEWEST_VERSION } };
+  const roles = async (id: string) => (await conversations.members(id)).map(({ role }) => role);
+  for (const [what, participants, expected] of [
+    ['members', [AGENT, GRACE, VERA], ['member', 'member', 'member']],
+    ['stated roles', [GRACE, { ...VERA, role: 'owner' }], ['member', 'owner']],
+    ['a viewer', [{ ...GRACE, role: 'viewer' }, VERA], ['viewer', 'member']],
+  ] as const) {
+    const { id } = await conversations.create({ participants }, preview);
+    t.strictSame(await roles(id), expected, what);
+    const put = await app.call<Conversation>('PUT', `${PATH}/ext:${newId('conversation')}`, {
+      ...preview,
+      body: { type: 'group', participants },
+    });
+    t.strictSame(await roles(put.body.id), expected, `${what}, by PUT`);
+  }
+  const headers = { 'Service-Version': NEWEST_VERSION };
+  const own = await conversations.create({ participants: [GRACE] }, { headers });
+  t.strictSame(await roles(own.id), ['owner', 'member'], 'a user owns its own');
+  const ofTeam = await conversations.create({ ...CASE, participants: [] }, preview);
+  t.ok((await roles(ofTeam.id)).includes('owner'), 'the team of a case has an owner');
 });
 
 t.test('a case may begin without a customer, and gets one later', async (t) => {

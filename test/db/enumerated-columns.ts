@@ -26,6 +26,7 @@ type Enumerations = {
 const ENUMERATIONS: Enumerations = {
   accounts: {
     own_ids: { keys: true, team: true },
+    people: { everyone: true, shared: true },
     picture_metadata: { keep: true, remove: true },
     push_content: { none: true, text: true },
     plan: { free: true, pro: true },

@@ -3,6 +3,7 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
+import { type Principal, UNAUTHENTICATED } from '../../src/api/access/principal.ts';
 import { createApiKey, revokeApiKey } from '../../src/core/accounts/keys/keys.ts';
 import { readPresences } from '../../src/core/accounts/people/people.ts';
 import { createRole, findRole } from '../../src/core/accounts/rights/roles.ts';
@@ -396,8 +397,9 @@ t.test('present while it is open, and a while after', async (t) => {
   const { presence: _, ...plain } = body;
   const online = await harbour.stream(plain, grace.access_token);
   await watcher.frame(seen('online'));
+  const viewer: Principal = { ...UNAUTHENTICATED, accountId: harbour.demo.account_id };
   const overRest = async () => {
-    const [shown] = await readPresences(harbour.database, harbour.demo.account_id, [grace.id]);
+    const [shown] = await readPresences(harbour.database, viewer, [grace.id]);
     return shown?.status === 'online';
   };
   await until(overRest, { what: 'presence over REST' });

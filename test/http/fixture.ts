@@ -97,6 +97,7 @@ export function principal(changes: Partial<Principal> = {}): Principal {
     customer: false,
     admin: false,
     seesOwnIds: false,
+    people: 'everyone',
     operator: false,
     roleId: 'rol_1',
     permissions: new Set(['messaging:create', 'messaging:read']),

@@ -14,6 +14,7 @@ import type { Route } from '../../src/api/pipeline/route.ts';
 import { createAccount, updateAccount } from '../../src/core/accounts/account/accounts.ts';
 import { createApiKey, revokeApiKey } from '../../src/core/accounts/keys/keys.ts';
 import { createRole } from '../../src/core/accounts/rights/roles.ts';
+import { personWith } from '../accounts/fixture.ts';
 import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { newAddress } from '../support/new-address.ts';
 import { until } from '../support/until.ts';
@@ -548,6 +549,66 @@ t.test("no list, count, search or feed shows anything of another team's case", a
     ['get_inbox_summary', 'get_work', 'list_conversations', 'list_notifications', 'list_runs', 'search'],
     'the other team is shown its own in these',
   );
+});
+
+t.test('a user that the caller does not know is answered like one that is absent', async (t) => {
+  // These make or show users, so their holders know every user.
+  const permissions = PERMISSIONS.filter((one) => !one.startsWith('users:') && one !== 'tokens:create');
+  const [{ id: caller, token }, stranger] = [await personWith(app, permissions), await personWith(app, [])];
+  const path = `/v1/messaging/conversations/${OURS.conversation}/participants`;
+  await ask('POST', path, { body: { type: 'user', actor_id: caller, role: 'owner' } });
+  const places: [what: string, asked: (id: string) => Promise<CallAnswer<Refusal>>][] = [];
+  for (const route of closedRoutes) {
+    if (/:id/.test(route.path) && route.upserts !== true && kindInPath(route.path, 'id') === 'actor') {
+      const pathWith = (id: string) => pathWithOurs({ ...route, path: route.path.replace(':id', id) });
+      places.push([
+        `${route.name} id`,
+        (id) => ask(route.method, pathWith(id), { ...bodyFor(route), token }),
+      ]);
+    }
+    for (const { place, kind, body } of REFERENCES.filter(({ name }) => name === route.name)) {
+      if (kind !== 'actor') continue;
+      places.push([
+        `${route.name} ${place}`,
+        (id) => ask(route.method, pathWithOurs(route), { token, body: body(id) }),
+      ]);
+    }
+  }
+  const differing = async () => {
+    const found: string[] = [];
+    for (const [what, asked] of places) {
+      const absent = newId('actor');
+      const [missing, theirs] = [await asked(absent), await asked(stranger.id)];
+      if (missing.text.replaceAll(absent, 'ID') !== theirs.text.replaceAll(stranger.id, 'ID'))
+        found.push(what);
+    }
+    return found;
+  };
+  const set = async (people: 'everyone' | 'shared') => {
+    await ask('PATCH', '/v1/account', { body: { people } });
+    const isSet = async () => {
+      const { status } = await ask('GET', `/v1/messaging/people/${stranger.id}`, { token });
+      return (status === 200) === (people === 'everyone');
+    };
+    await until(isSet, { what: `the setting ${people}` });
+  };
+  await set('shared');
+  t.strictSame(await differing(), []);
+  await set('everyone');
+  t.strictSame(await differing(), [
+    'get_person id',
+    'create_group members[]',
+    'update_group members[]',
+    'put_group members[]',
+    'create_conversation participants[].actor_id',
+    'update_conversation assignee_id',
+    'put_conversation participants[].actor_id',
+    'block_actor id',
+    'unblock_actor id',
+    'add_participant actor_id',
+    'send_message mentions[]',
+    'create_notifications recipient_ids[]',
+  ]);
 });
 
 /** What admins alone may do is refused to others before anything is looked up. */

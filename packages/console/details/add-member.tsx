@@ -28,7 +28,10 @@ export function AddMember({ conversation: { id, audience, participants }, onClos
         const { value } = await client.people({ limit: 50, ...(q !== '' && { q }) }).next();
         return (value?.data ?? [])
           .filter((person) => !present.has(person.id))
-          .map((person) => ({ ...person, detail: person.handle ?? texts.details.agent }));
+          .map((person) => ({
+            ...person,
+            detail: person.type === 'agent' ? texts.details.agent : person.handle,
+          }));
       }}
       onPick={({ id: actorId, type }) => client.conversations.addParticipant(id, { type, actor_id: actorId })}
       onClose={onClose}

@@ -30,10 +30,12 @@ export function piecesOf(text: string, mentioned: readonly Actor[]): TextPiece[]
   return pieces;
 }
 
-function namesOf({ name, handle }: Actor): string[] {
+function namesOf({ name, handle, username }: Actor): string[] {
   const local = handle?.split('@')[0];
   const slug = name?.trim().toLowerCase().replaceAll(/\s+/g, '-');
-  return [name, slug, local].filter((one): one is string => one !== undefined && one !== null && one !== '');
+  return [name, slug, username, local].filter(
+    (one): one is string => one !== undefined && one !== null && one !== '',
+  );
 }
 
 function escaped(name: string): string {

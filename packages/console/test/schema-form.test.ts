@@ -186,7 +186,7 @@ t.test('a nested object is sent as a whole, with null for what was emptied', asy
 
 t.test('what the page itself can say', async (t) => {
   const user = bodyOf('create_user');
-  t.strictSame([...problemsOf(user, nothing(user)).keys()], ['name', 'email', 'role_id']);
+  t.strictSame([...problemsOf(user, nothing(user)).keys()], ['name', 'role_id']);
   const agent = bodyOf('create_agent');
   const config = draftOf(fieldOf(agent, 'config'), { tools: [{ tool: 'read_doc' }, {}] });
   const draft = { ...nothing(agent), config: { ...(config as object), temperature: 'warm' } };

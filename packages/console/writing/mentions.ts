@@ -1,5 +1,6 @@
 import type { Asked } from '@parley/client/writing/mention-words.ts';
 import { proseOf } from '@parley/markdown/prose.ts';
+import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
 import type { Person } from '@parley/protocol/resources/person.ts';
 import type { Mention } from '../session/kept-writing.ts';
@@ -23,9 +24,9 @@ export function emojiAskedAt(text: string, caret: number): Asked | null {
 export function membersOf(participants: readonly Participant[], ownId: string): Candidate[] {
   const candidates = participants.flatMap(({ type, actor }): Candidate[] => {
     if ((type !== 'user' && type !== 'agent') || actor === null || actor.id === ownId) return [];
-    const { id, name, handle, avatar_url: avatarUrl } = actor;
+    const { id, name, avatar_url: avatarUrl } = actor;
     if (name === null) return [];
-    return [{ id, name, type, detail: handle ?? texts.writing.agent, avatarUrl, isMember: true }];
+    return [{ id, name, type, detail: detailOf(actor), avatarUrl, isMember: true }];
   });
   return candidates.sort((one, other) => Number(one.type === 'agent') - Number(other.type === 'agent'));
 }
@@ -37,11 +38,16 @@ export function othersOf(
   ownId: string,
 ): Candidate[] {
   const known = new Set([ownId, ...members.map(({ id }) => id)]);
-  return people.flatMap(({ id, type, name, handle, avatar_url: avatarUrl }) =>
-    name === null || known.has(id)
-      ? []
-      : [{ id, name, type, detail: handle ?? texts.writing.agent, avatarUrl, isMember: false }],
-  );
+  return people.flatMap((person) => {
+    const { id, type, name, avatar_url: avatarUrl } = person;
+    if (name === null || known.has(id)) return [];
+    return [{ id, name, type, detail: detailOf(person), avatarUrl, isMember: false }];
+  });
+}
+
+/** Returns what tells people of one name apart; a user may have neither. */
+function detailOf({ type, username, handle }: Pick<Actor, 'type' | 'username' | 'handle'>): string {
+  return type === 'agent' ? texts.writing.agent : (username ?? handle ?? '');
 }
 
 /** Returns the chosen people whose names are still in the prose of a text, each once. */

@@ -21,6 +21,10 @@ export type OwnIdReaders = (typeof OWN_ID_READERS)[number];
 const PUSH_CONTENTS = ['none', 'text'] as const;
 export type PushContent = (typeof PUSH_CONTENTS)[number];
 
+/** Which users a user knows (docs/contract.md#who-knows-whom). */
+const PEOPLE = ['everyone', 'shared'] as const;
+export type People = (typeof PEOPLE)[number];
+
 /** The tenant that everything else belongs to (docs/contract.md#accounts). */
 export const Account = Type.Object({
   ...Identity('account'),
@@ -30,6 +34,7 @@ export const Account = Type.Object({
   picture_metadata: Since('1.4.harbor-preview.1', OneOf(PICTURE_METADATA)),
   own_ids: Since('1.4.harbor-preview.1', OneOf(OWN_ID_READERS)),
   push_content: Since('1.4.harbor-preview.1', OneOf(PUSH_CONTENTS)),
+  people: Since('1.4.harbor-preview.1', OneOf(PEOPLE)),
   ...Times,
 });
 export type Account = Static<typeof Account>;
@@ -44,6 +49,8 @@ describe(Account, {
     'Whether everybody of the team sees the `external_id` of actors (`team`), or API keys alone (`keys`). Accounts from before the setting have `keys`, new ones `team`.',
   push_content:
     'The texts of pushes to phones, which Google and Apple can read: `none` has who wrote and how many notifications wait, `text` what they say as well.',
+  people:
+    'Which users of the account a user sees: `everyone`, or those it shares a conversation with (`shared`). Everybody sees agents; admins, users with a permission for users, and API keys see everyone.',
 });
 
 /** Body of Update Account: absent fields stay. */
@@ -51,6 +58,7 @@ export const UpdateAccountBody = Body({
   picture_metadata: Type.Optional(OneOf(PICTURE_METADATA)),
   own_ids: Type.Optional(OneOf(OWN_ID_READERS)),
   push_content: Type.Optional(OneOf(PUSH_CONTENTS)),
+  people: Type.Optional(OneOf(PEOPLE)),
 });
 describe(UpdateAccountBody, {
   picture_metadata:
@@ -59,5 +67,7 @@ describe(UpdateAccountBody, {
     'Who sees the `external_id` of actors: everybody of the `team`, or API `keys` alone. Customers see their own.',
   push_content:
     'What pushes to phones say: `none` has who wrote and how many notifications wait, `text` what they say as well.',
+  people:
+    'Which users of the account a user sees: `everyone`, or those it shares a conversation with (`shared`).',
 });
 export type UpdateAccountBody = Static<typeof UpdateAccountBody>;

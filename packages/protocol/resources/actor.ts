@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { ActorsOwnId, OWN_ID_TEXTS, OwnId } from '../schema/external-ids.ts';
 import { describe, Identity, Nullable, OneOf, Times } from '../schema/schema.ts';
 import { NullBefore, Since } from '../schema/since.ts';
+import { USERNAME_TEXTS, Username } from './username.ts';
 
 /** A user, API key, agent or group (docs/contract.md#actors). */
 export const Actor = Type.Object({
@@ -12,6 +13,7 @@ export const Actor = Type.Object({
   avatar_url: NullBefore({ version: '1.2.harbor', unless: 'type', is: 'user' }, Nullable(Type.String())),
   role: Type.Null(),
   external_id: ActorsOwnId,
+  username: Username,
 });
 export type Actor = Static<typeof Actor>;
 export type ActorType = Actor['type'];
@@ -24,6 +26,7 @@ describe(Actor, {
   handle: 'Email address of a `user`, redacted value of an `api_key`. Null for other types.',
   role: 'Reserved, and always null.',
   external_id: OWN_ID_TEXTS.ofActor,
+  username: USERNAME_TEXTS.shown,
 });
 
 export const ENTITY_TYPES = ['account', 'actor', 'entity'] as const;
@@ -74,11 +77,12 @@ export interface ActorFields {
   readonly handle: string | null;
   readonly avatar_url: string | null;
   readonly external_id: string | null;
+  readonly username: string | null;
 }
 
 /** Returns the actor. Only users and keys show a handle (docs/contract.md#actors). */
 export function presentActor(fields: ActorFields): Actor {
-  const { id, type, name, handle, avatar_url, external_id } = fields;
+  const { id, type, name, handle, avatar_url, external_id, username } = fields;
   return {
     id,
     object: 'actor',
@@ -88,6 +92,7 @@ export function presentActor(fields: ActorFields): Actor {
     avatar_url,
     role: null,
     external_id,
+    username,
   };
 }
 

@@ -150,7 +150,8 @@ const GROUP = {
 const GROUP_TEXTS = {
   audience: '`customer` makes a customer case. Default `internal`.',
   title: 'Title of the group.',
-  participants: 'Members beside the caller, who becomes the owner. Default: none.',
+  participants:
+    'Members beside the caller, who becomes the owner; an API key does not take part. Default: none.',
   group_id: 'A reusable roster whose members are copied in beside `participants`.',
   topic: 'The app resource that the conversation is about.',
   inbox_id:

@@ -6,6 +6,7 @@ import { Actor } from './actor.ts';
 import { AvatarKey } from './avatar.ts';
 import { Role } from './role.ts';
 import { User } from './user.ts';
+import { ChangedUsername, USERNAME_TEXTS } from './username.ts';
 
 /** The caller: its actor, its account, and what it may do (docs/contract.md#the-caller). */
 export const Me = Type.Object({
@@ -33,6 +34,7 @@ describe(Me, {
 export const UpdateMeBody = Body({
   name: Type.Optional(Name),
   avatar_s3_key: Type.Optional(AvatarKey),
+  username: ChangedUsername,
 });
 export type UpdateMeBody = Static<typeof UpdateMeBody>;
-describe(UpdateMeBody, { name: 'The new name of the person.' });
+describe(UpdateMeBody, { name: 'The new name of the person.', username: USERNAME_TEXTS.change });

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { ActorsOwnId, IdOf, OWN_ID_TEXTS } from '../schema/external-ids.ts';
 import { Body, describe, Identity, Line, Name, Nullable, OneOf } from '../schema/schema.ts';
 import { DECLARED_STATUSES, PRESENCE_STATUSES } from './activity.ts';
+import { USERNAME_TEXTS, Username } from './username.ts';
 
 /** A user or agent that one may write to, by its actor's id (docs/contract.md#people). */
 export const Person = Type.Object({
@@ -12,6 +13,7 @@ export const Person = Type.Object({
   avatar_url: Nullable(Type.String()),
   presence: Nullable(OneOf(PRESENCE_STATUSES)),
   external_id: ActorsOwnId,
+  username: Username,
 });
 export type Person = Static<typeof Person>;
 
@@ -24,6 +26,7 @@ describe(Person, {
   presence:
     '`online` or `away` as the sockets of the user say, `offline` after the last one. Null for an `agent`.',
   external_id: OWN_ID_TEXTS.ofActor,
+  username: USERNAME_TEXTS.shown,
 });
 
 /** Most actors whose presence one request reads. */

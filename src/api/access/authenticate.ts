@@ -1,6 +1,6 @@
 import { ApiError, deactivatedCaller, unavailable } from '@parley/protocol/errors/errors.ts';
 import { ADMIN_PERMISSIONS, PERMISSIONS } from '@parley/protocol/permissions.ts';
-import type { OwnIdReaders } from '@parley/protocol/resources/account.ts';
+import type { OwnIdReaders, People } from '@parley/protocol/resources/account.ts';
 import { type ActorType, presentActor } from '@parley/protocol/resources/actor.ts';
 import type { RoleType } from '@parley/protocol/resources/role.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
@@ -218,6 +218,7 @@ interface Row {
   readonly account_id: string;
   readonly subscribed: boolean;
   readonly own_ids: OwnIdReaders;
+  readonly people: People;
   readonly move_state: MoveState | null;
   readonly move_cell: string | null;
   readonly actor_id: string;
@@ -227,6 +228,7 @@ interface Row {
   readonly handle: string | null;
   readonly avatar_url: string | null;
   readonly external_id: string | null;
+  readonly username: string | null;
   readonly deactivated: boolean;
   /** Milliseconds since 1970. */
   readonly tokens_ended_ms: number | null;
@@ -238,9 +240,9 @@ interface Row {
 
 const COLUMNS = `
   SELECT k.id AS key_id, k.expires_at, k.revoked_at IS NOT NULL AS revoked,
-    c.id AS account_id, c.subscription = 'active' AS subscribed, c.own_ids,
+    c.id AS account_id, c.subscription = 'active' AS subscribed, c.own_ids, c.people,
     m.state AS move_state, m.cell AS move_cell,
-    a.id AS actor_id, a.type AS actor_type, a.customer, a.name, a.handle, a.avatar_url, a.external_id,
+    a.id AS actor_id, a.type AS actor_type, a.customer, a.name, a.handle, a.avatar_url, a.external_id, a.username,
     a.deactivated_at IS NOT NULL AS deactivated,
     (extract(epoch FROM a.tokens_ended_at) * 1000)::float8 AS tokens_ended_ms,
     r.id AS role_id, r.type AS role_type, r.permissions`;
@@ -314,6 +316,7 @@ function standingOf(row: Row, credential: Credential): CredentialState {
       customer: row.customer,
       admin,
       seesOwnIds: !row.customer && (row.own_ids === 'team' || row.actor_type === 'api_key'),
+      people: row.people,
       // The account chooses its identity providers, whose tokens name anyone.
       operator: row.operator && credential.provider === undefined,
       roleId: row.role_id,

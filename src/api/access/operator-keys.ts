@@ -41,7 +41,15 @@ export class OperatorKeys {
       ...UNAUTHENTICATED,
       subscribed: true,
       operator: true,
-      actor: presentActor({ id, type: 'api_key', name, handle, avatar_url: null, external_id: null }),
+      actor: presentActor({
+        id,
+        type: 'api_key',
+        name,
+        handle,
+        username: null,
+        avatar_url: null,
+        external_id: null,
+      }),
       credential: {
         kind: 'operator_key',
         id,

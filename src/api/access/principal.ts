@@ -1,3 +1,4 @@
+import type { People } from '@parley/protocol/resources/account.ts';
 import { type Actor, presentActor } from '@parley/protocol/resources/actor.ts';
 import type { AccountMove } from './account-moves.ts';
 
@@ -21,6 +22,8 @@ export interface Principal {
    * Whether it sees the own ids of all actors (docs/contract.md#own-ids); if not, its own alone.
    */
   readonly seesOwnIds: boolean;
+  /** The account's setting (core/resources/known-users.ts). */
+  readonly people: People;
   /**
    * A user, or a key, that sees the installation as a whole (docs/contract.md#the-installation).
    */
@@ -76,10 +79,12 @@ export const UNAUTHENTICATED: Principal = Object.freeze({
     handle: null,
     avatar_url: null,
     external_id: null,
+    username: null,
   }),
   customer: false,
   admin: false,
   seesOwnIds: false,
+  people: 'everyone',
   operator: false,
   roleId: null,
   permissions: new Set<string>(),

@@ -6,8 +6,8 @@ import { type ChangedArm, eventSource } from '../events/event-source.ts';
 import { partOf } from '../frames/frame.ts';
 import type { DomainEvent } from '../frames/publish.ts';
 import { expandConversations, readConversationsById } from '../resources/conversation.ts';
+import { isMember } from '../resources/membership.ts';
 import {
-  isMember,
   presentParticipants,
   type ShownParticipant,
   shownParticipantColumns,

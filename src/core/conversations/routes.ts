@@ -46,8 +46,8 @@ export function conversationRoutes(database: Database, directory: ConversationDi
       status: 201,
       mayExist: true,
       response: Conversation,
-      async change(tx, { principal, query, body }) {
-        const { conversation, isNew } = await startConversation(tx, principal, body);
+      async change(tx, { principal, version, query, body }) {
+        const { conversation, isNew } = await startConversation(tx, principal, version, body);
         const shown = await show(tx, principal, conversation, query['include[]']);
         return new Answer(isNew ? 201 : 200, shown);
       },
@@ -106,8 +106,8 @@ export function conversationRoutes(database: Database, directory: ConversationDi
       status: 201,
       mayExist: true,
       response: Conversation,
-      async change(tx, { principal, params, query, body }) {
-        const { conversation, isNew } = await putConversation(tx, principal, putIdOf(params), body);
+      async change(tx, { principal, version, params, query, body }) {
+        const { conversation, isNew } = await putConversation(tx, principal, version, putIdOf(params), body);
         const shown = await show(tx, principal, conversation, query['include[]']);
         return new Answer(isNew ? 201 : 200, shown);
       },

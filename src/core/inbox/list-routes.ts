@@ -28,6 +28,7 @@ import { readActorFilter } from '../resources/actor-filter.ts';
 import { expandConversations } from '../resources/conversation.ts';
 import { type EntityRef, readEntities, refKey } from '../resources/entity.ts';
 import { findExternal } from '../resources/external-ids.ts';
+import { acquainted } from '../resources/known-users.ts';
 import { isAllPublic } from '../resources/metadata.ts';
 import { readIdsWithMetadata } from '../resources/metadata-filter.ts';
 import { ACTORS } from '../resources/shown-conversation.ts';
@@ -218,8 +219,9 @@ async function withIds(
 /**
  * Throws ApiError `parameter_invalid` (param topic_id) if the account does not have the resource.
  */
-async function readTopicFilter(db: Db, { accountId }: Principal, topic: EntityRef): Promise<EntityRef> {
-  const found = (await readEntities(db, accountId, [topic])).get(refKey(topic));
+async function readTopicFilter(db: Db, principal: Principal, topic: EntityRef): Promise<EntityRef> {
+  const known = await readEntities(db, principal.accountId, [topic], acquainted(principal));
+  const found = known.get(refKey(topic));
   if (found !== undefined) return { type: found.type, id: found.id };
   const message = `Must be the id of a resource of the account, of the type ${topic.type}.`;
   throw new ApiError('parameter_invalid', message, { param: 'topic_id' });

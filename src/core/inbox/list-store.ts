@@ -7,7 +7,8 @@ import { statement, type Value } from '../../platform/db/connection/statement.ts
 import { UNASSIGNED } from '../conversations/cases/assignee-filter.ts';
 import { type ConversationRow, conversationColumns, IS_DIRECT } from '../resources/conversation.ts';
 import type { EntityRef } from '../resources/entity.ts';
-import { IS_MEMBER, isSnoozed } from '../resources/participant.ts';
+import { IS_MEMBER } from '../resources/membership.ts';
+import { isSnoozed } from '../resources/participant.ts';
 import { FOLDED } from '../tables/folded-tables.ts';
 import { readPending, readStandings, type Scope } from './pending-store.ts';
 

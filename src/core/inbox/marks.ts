@@ -6,7 +6,7 @@ import { CONVERSATIONS_READ, type ConversationRead } from '../conversations/outb
 import { type MarkedRead, requireThere } from '../conversations/participants/own-state.ts';
 import { lockOwnParticipant } from '../conversations/rows/locked-conversation.ts';
 import { writeOwnState } from '../conversations/rows/participant-store.ts';
-import { IS_MEMBER } from '../resources/participant.ts';
+import { IS_MEMBER } from '../resources/membership.ts';
 import { readPending, unreadOf } from './pending-store.ts';
 
 /**

@@ -2,7 +2,7 @@ import { type Principal, seesWholeAccount } from '../../api/access/principal.ts'
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { MESSAGES_SENT } from '../messages/outbox-topics.ts';
-import { IS_MEMBER } from '../resources/participant.ts';
+import { IS_MEMBER } from '../resources/membership.ts';
 import { activityOf, isUnread, standingOf } from './standing.ts';
 
 /**

@@ -87,19 +87,19 @@ function found([row]: readonly ViewRow[]): ViewRow {
 
 async function checkFilters(
   tx: Tx,
-  { accountId }: Principal,
+  principal: Principal,
   { assignee_id, group_id, inbox_id, ...filters }: ViewFilters,
 ): Promise<void> {
   if (Object.keys(filters).length === 0 && !assignee_id && !group_id && !inbox_id) {
     throw invalid('filters', 'A view has at least one filter or an order.');
   }
   if (assignee_id !== undefined && assignee_id !== 'me' && assignee_id !== UNASSIGNED) {
-    const actor = (await readNamedActors(tx, accountId, [assignee_id])).get(assignee_id);
+    const actor = (await readNamedActors(tx, principal, [assignee_id])).get(assignee_id);
     if (actor === undefined) throw notFound('actor', 'filters.assignee_id');
   }
   for (const [param, id] of Object.entries({ group_id, inbox_id } as const)) {
     if (id === undefined) continue;
-    const rows = await tx.query(OWNED[param as keyof typeof OWNED], accountId, id);
+    const rows = await tx.query(OWNED[param as keyof typeof OWNED], principal.accountId, id);
     if (rows.length === 0) throw notFound(param === 'group_id' ? 'group' : 'inbox', `filters.${param}`);
   }
 }

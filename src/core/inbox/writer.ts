@@ -7,7 +7,7 @@ import type { Engine } from '../frames/engine.ts';
 import type { InboxChange } from '../frames/frame.ts';
 import type { CoreMetrics } from '../metrics.ts';
 import type { Holdings } from '../resources/holdings.ts';
-import { IS_MEMBER } from '../resources/participant.ts';
+import { IS_MEMBER } from '../resources/membership.ts';
 import { activityOf, isUnread, STANDING_COLUMNS, standingOf } from './standing.ts';
 
 /** The writer and triggers remove rows with their conversations. */

@@ -15,13 +15,14 @@ const ME = 'me';
  */
 export async function readActorFilter(
   db: Db,
-  { accountId, actor, customer }: Principal,
+  principal: Principal,
   param: string,
   ids: readonly string[],
   words: string = ME,
 ): Promise<string[]> {
+  const { actor, customer } = principal;
   const others = ids.filter((id) => id !== ME);
-  const named = customer ? undefined : await readNamedActors(db, accountId, others);
+  const named = customer ? undefined : await readNamedActors(db, principal, others);
   return ids.map((id) => {
     if (id === ME) return actor.id;
     const found = named === undefined ? id : named.get(id)?.id;

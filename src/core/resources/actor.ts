@@ -1,16 +1,25 @@
 import { ApiError, deactivatedCaller } from '@parley/protocol/errors/errors.ts';
 import { type Actor, type ActorFields, presentActor } from '@parley/protocol/resources/actor.ts';
 import type { Selectable } from 'kysely';
+import type { Principal } from '../../api/access/principal.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
+import { type Acquainted, acquainted, isKnown } from './known-users.ts';
 
 export type ActorRow = Selectable<Schema['actors']>;
 
-/** Returns actors by id; absent ones are left out. */
-export async function readActors(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Actor>> {
+/**
+ * Returns actors by id; absent ones are left out, and users that `reader` does not know. What a
+ * conversation shows names its actors to all of its readers.
+ */
+export async function readActors(
+  db: Db,
+  ids: readonly string[],
+  reader: Acquainted = null,
+): Promise<ReadonlyMap<string, Actor>> {
   if (ids.length === 0) return new Map();
-  const rows = await db.query(READ_ACTORS, ids);
+  const rows = await db.query(READ_ACTORS, ids, reader);
   return new Map(rows.map((row) => [row.id, presentActor(row)]));
 }
 
@@ -20,17 +29,18 @@ export type NamedActor = Pick<ActorRow, 'id' | 'type' | 'name' | 'customer'> & {
 };
 
 /**
- * Returns the actors of the account by the ids that a caller gave: an actor's own id, or the id of
- * an agent or a group, which stands for its actor (DECISIONS.md#ids-that-stand-for-an-actor).
- * Other ids, also those of other accounts, are left out. One query for all ids.
+ * Returns the actors of the account by the ids that the caller gave: an actor's own id, or the id
+ * of an agent or a group, which stands for its actor (DECISIONS.md#ids-that-stand-for-an-actor).
+ * Other ids are left out, also those of other accounts and of users that the caller does not know.
+ * One query for all ids.
  */
 export async function readNamedActors(
   db: Db,
-  accountId: string,
+  caller: Principal,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, NamedActor>> {
   if (ids.length === 0) return new Map();
-  const rows = await db.query(READ_NAMED, accountId, ids);
+  const rows = await db.query(READ_NAMED, caller.accountId, ids, acquainted(caller));
   return new Map(rows.map(({ given, ...actor }) => [given, actor]));
 }
 
@@ -44,17 +54,18 @@ export function namedActors(ids: `$${number}`): string {
 
 /** SQL: the actor `a` as ActorFields. */
 export const ACTOR_JSON =
-  "jsonb_build_object('id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url, 'external_id', a.external_id)";
+  "jsonb_build_object('id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url, 'external_id', a.external_id, 'username', a.username)";
 
-const READ_ACTORS = statement<[ids: readonly string[]], ActorFields>('read-actors')`
-    SELECT id, type, name, handle, avatar_url, external_id FROM actors WHERE id = ANY($1)`;
+const READ_ACTORS = statement<[ids: readonly string[], reader: Acquainted], ActorFields>('read-actors')`
+    SELECT a.id, a.type, a.name, a.handle, a.avatar_url, a.external_id, a.username FROM actors a
+    WHERE a.id = ANY($1) AND ${isKnown('$2')}`;
 
 const READ_NAMED = statement<
-  [accountId: string, ids: readonly string[]],
+  [accountId: string, ids: readonly string[], caller: Acquainted],
   NamedActor & { readonly given: string }
 >('read-named-actors')`
     SELECT given, a.id, a.type, a.name, a.customer, a.deactivated_at IS NOT NULL AS deactivated
-    FROM ${namedActors('$2')} WHERE a.account_id = $1`;
+    FROM ${namedActors('$2')} WHERE a.account_id = $1 AND ${isKnown('$3')}`;
 
 /** SQL: whether the team has blocked this actor, a customer. `actorId` is an expression. */
 export function isBlockedByTeam(actorId: string): string {

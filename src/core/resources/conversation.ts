@@ -13,10 +13,10 @@ import { isBlockedByTeam, readActors } from './actor.ts';
 import { readEntities, refKey, refOf } from './entity.ts';
 import { readGroups } from './group.ts';
 import { readMessagesForPage } from './large-bodies.ts';
+import { IS_MEMBER } from './membership.ts';
 import { presentMessage, type Viewer } from './message.ts';
 import { metadataFor, NO_METADATA } from './metadata.ts';
 import {
-  IS_MEMBER,
   isSnoozed,
   presentParticipant,
   presentParticipants,
@@ -171,7 +171,7 @@ export async function expandConversations(
   const [assignees, groups, topics, participants, lastMessages] = await Promise.all([
     readActors(db, idsOf('assignee', 'assignee_id')),
     readGroups(db, idsOf('group', 'group_id')),
-    readEntities(db, rows[0]!.account_id, wanted.has('topic') ? refs : []),
+    readEntities(db, rows[0]!.account_id, wanted.has('topic') ? refs : [], null),
     readParticipants(db, viewer, idsOf('participants', 'id'), participantActors),
     readLastMessages(db, viewer, wanted.has('last_message') ? views : []),
   ]);

@@ -60,7 +60,7 @@ export async function readExpansions(
     await Promise.all([
       readOthers(db, viewer.actor, rows, wanted),
       readAttachments(db, files, wanted.has('attachments') ? withFiles : []),
-      wanted.has('resource') ? readEntities(db, rows[0]?.account_id ?? '', refs) : NONE,
+      wanted.has('resource') ? readEntities(db, rows[0]?.account_id ?? '', refs, null) : NONE,
       wanted.has('agent_run') ? readRuns(db, [...new Set(runIds)]) : NONE,
       wanted.has('conversation') ? readConversationsOf(db, viewer, rows) : NONE,
       wanted.has('reply_to') ? readOriginals(db, viewer, rows) : NONE,

@@ -4,14 +4,16 @@ import type { AskedId, ExternalIds } from '../../api/access/external-ids.ts';
 import type { Principal } from '../../api/access/principal.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import { type Acquainted, acquainted, isKnown } from './known-users.ts';
 
 /**
  * Looks external ids up, in one query for all ids of a request. Customers name conversations alone:
- * they do not learn which people the account knows.
+ * they do not learn which people the account knows. The team names users that the caller knows.
  */
 export function externalIds(database: { readonly reader: Querier }): ExternalIds {
   return {
-    async find({ accountId, customer }, asked) {
+    async find(principal, asked) {
+      const { accountId, customer } = principal;
       const places: number[] = [];
       const kinds: NamedKind[] = [];
       const given: string[] = [];
@@ -24,21 +26,23 @@ export function externalIds(database: { readonly reader: Querier }): ExternalIds
         }
       }
       if (places.length === 0) return asked.map(() => undefined);
-      const rows = await database.reader.query(FIND, accountId, places, kinds, given);
+      const rows = await database.reader.query(FIND, accountId, places, kinds, given, acquainted(principal));
       const byPlace = Map.groupBy(rows, ({ place }) => place);
       return asked.map((one, place) => onlyOne(one, byPlace.get(place) ?? []));
     },
   };
 }
 
-/** Returns our id of the resource with the external id, of any kind. */
+/**
+ * Returns our id of the resource with the external id, of any kind and known to the caller or not.
+ */
 export async function findExternal(
   db: Querier,
   { accountId }: Pick<Principal, 'accountId'>,
   kind: NamedKind,
   externalId: string,
 ): Promise<string | undefined> {
-  const [row] = await db.query(FIND, accountId, [0], [kind], [externalId]);
+  const [row] = await db.query(FIND, accountId, [0], [kind], [externalId], null);
   return row?.id;
 }
 
@@ -69,14 +73,20 @@ interface FoundRow {
 }
 
 const FIND = statement<
-  [accountId: string, places: readonly number[], kinds: readonly string[], externalIds: readonly string[]],
+  [
+    accountId: string,
+    places: readonly number[],
+    kinds: readonly string[],
+    externalIds: readonly string[],
+    caller: Acquainted,
+  ],
   FoundRow
 >('find-external-ids')`
     SELECT n.place, n.named AS kind, coalesce(g.id, d.id, a.id) AS id, a.id AS actor_id
     FROM unnest($2::integer[], $3::text[], $4::text[]) AS n (place, named, external_id)
     JOIN actors a ON a.account_id = $1
       AND a.type = CASE n.named WHEN 'customer' THEN 'user' ELSE n.named END
-      AND a.customer = (n.named = 'customer') AND a.external_id = n.external_id
+      AND a.customer = (n.named = 'customer') AND a.external_id = n.external_id AND ${isKnown('$5')}
     LEFT JOIN messaging_groups g ON n.named = 'group' AND g.account_id = $1 AND g.actor_id = a.id
     LEFT JOIN agent_definitions d ON n.named = 'agent' AND d.account_id = $1 AND d.actor_id = a.id
     UNION ALL

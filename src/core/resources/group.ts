@@ -8,6 +8,7 @@ import type { Selectable } from 'kysely';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
+import { type Acquainted, isKnown } from './known-users.ts';
 import { presentAs } from './present-as.ts';
 
 export interface GroupRow extends Selectable<Schema['messaging_groups']> {
@@ -31,13 +32,15 @@ export async function readGroups(
 }
 
 /**
- * Returns the members by group, in the order of the roster; a group without members is left out.
+ * Returns the members by group that `reader` knows, in the order of the roster; a group without any
+ * is left out.
  */
 export async function readMembers(
   db: Db,
   groupIds: readonly string[],
+  reader: Acquainted,
 ): Promise<ReadonlyMap<string, Actor[]>> {
-  const rows = await db.query(READ_MEMBERS, groupIds);
+  const rows = await db.query(READ_MEMBERS, groupIds, reader);
   const members = new Map<string, Actor[]>();
   for (const [groupId, ofGroup] of Map.groupBy(rows, (row) => row.group_id)) {
     members.set(groupId, ofGroup.map(presentActor));
@@ -57,7 +60,9 @@ interface MemberRow extends ActorFields {
 const READ_GROUPS = statement<[ids: readonly string[]], GroupRow>('read-groups')`
     SELECT ${GROUP_COLUMNS} FROM messaging_groups t WHERE t.id = ANY($1)`;
 
-const READ_MEMBERS = statement<[groupIds: readonly string[]], MemberRow>('read-group-members')`
-    SELECT m.group_id, a.id, a.type, a.name, a.handle, a.avatar_url, a.external_id
+const READ_MEMBERS = statement<[groupIds: readonly string[], reader: Acquainted], MemberRow>(
+  'read-group-members',
+)`
+    SELECT m.group_id, a.id, a.type, a.name, a.handle, a.avatar_url, a.external_id, a.username
     FROM group_members m JOIN actors a ON a.id = m.actor_id
-    WHERE m.group_id = ANY($1) ORDER BY m.group_id, m.position`;
+    WHERE m.group_id = ANY($1) AND ${isKnown('$2')} ORDER BY m.group_id, m.position`;

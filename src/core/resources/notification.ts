@@ -1,5 +1,5 @@
 import { type MessageText, previewOf } from '@parley/markdown/message-text.ts';
-import { type FormReader, formAt } from '@parley/protocol/forms/forms.ts';
+import { formAt } from '@parley/protocol/forms/forms.ts';
 import { ID_PREFIXES } from '@parley/protocol/ids.ts';
 import type { Entity } from '@parley/protocol/resources/actor.ts';
 import {
@@ -9,6 +9,7 @@ import {
 } from '@parley/protocol/resources/notification.ts';
 import type { Version } from '@parley/protocol/versions.ts';
 import type { Selectable } from 'kysely';
+import type { Principal } from '../../api/access/principal.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
@@ -16,6 +17,7 @@ import type { DomainEvent } from '../frames/publish.ts';
 import { readActors } from './actor.ts';
 import { type EncodedRow, type EncodedRows, type RowKey, type RowKind, withFields } from './encoded-rows.ts';
 import { type EntityRef, type EntityRow, presentEntity, readEntities, refKey, refOf } from './entity.ts';
+import { acquainted } from './known-users.ts';
 
 /** A notification is late if its statement begins this many ms after the time of its cause. */
 export const NOTIFIED_IN_TIME_MS = 1_000;
@@ -148,7 +150,7 @@ export type EncodedNotifications = EncodedRows<FeedRow, NotificationLinks>;
  */
 export async function expandNotifications(
   db: Db,
-  { accountId, version, ...reader }: FormReader & { readonly accountId: string; readonly version: Version },
+  { version, ...principal }: Principal & { readonly version: Version },
   rows: readonly EncodedRow<NotificationLinks>[],
   include: readonly (typeof NOTIFICATION_INCLUDES)[number][],
 ): Promise<(row: EncodedRow<NotificationLinks>) => string> {
@@ -156,12 +158,12 @@ export async function expandNotifications(
   const links = rows.map((row) => row.links);
   const senderIds = include.includes('sender') ? links.flatMap((link) => link.sender_id ?? []) : [];
   const [senders, resources] = await Promise.all([
-    readActors(db, [...new Set(senderIds)]),
-    include.includes('resource') ? readResources(db, accountId, links) : NO_RESOURCES,
+    readActors(db, [...new Set(senderIds)], acquainted(principal)),
+    include.includes('resource') ? readResources(db, principal.accountId, links) : NO_RESOURCES,
   ]);
   return ({ json, links: { sender_id, resource_type, resource_id } }) => {
     const ref = refOf(resource_type, resource_id);
-    return withFields(json, version, reader, Notification, [
+    return withFields(json, version, principal, Notification, [
       ['sender', senders.get(sender_id ?? '')],
       ['resource', ref && resources.get(refKey(ref))],
     ]);
@@ -186,7 +188,7 @@ async function readResources(
   }
   const entityIds = [...refs.values()].filter(({ type }) => type === 'entity').map(({ id }) => id);
   const [entities, conversations] = await Promise.all([
-    readEntities(db, accountId, [...refs.values()]),
+    readEntities(db, accountId, [...refs.values()], null),
     db.query(READ_CONVERSATIONS, accountId, entityIds),
   ]);
   const found = new Map(conversations.map((row) => [refKey(row), presentEntity(row)]));

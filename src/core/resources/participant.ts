@@ -4,15 +4,10 @@ import type { Selectable } from 'kysely';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { readActors } from './actor.ts';
+import { isMember } from './membership.ts';
 import { metadataFor, NO_METADATA } from './metadata.ts';
 
 export type ParticipantRow = Selectable<Schema['participants']>;
-
-/** The values of `membership` of members: hiding the conversation does not end a membership. */
-export const MEMBER = ['active', 'hidden'] as const satisfies readonly Participant['membership'][];
-
-/** SQL: the same as a condition. */
-export const IS_MEMBER = `membership IN (${MEMBER.map((value) => `'${value}'`).join(', ')})`;
 
 /**
  * SQL: whether the participant `p` has snoozed its conversation at this moment: the snooze has not
@@ -26,10 +21,6 @@ export function isSnoozed(p: string): string {
           SELECT FROM messages came WHERE came.conversation_id = ${p}.conversation_id AND came.sequence > ${p}.snoozed_after
             AND came.status = 'sent' AND came.kind <> 'system_event' AND came.imported IS NULL AND came.author_id IS DISTINCT FROM ${p}.actor_id
         ))`;
-}
-
-export function isMember({ membership }: Pick<ParticipantRow, 'membership'>): boolean {
-  return (MEMBER as readonly string[]).includes(membership);
 }
 
 /** SQL: these columns of a table or alias. */

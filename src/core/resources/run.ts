@@ -7,11 +7,13 @@ import {
   type RunInclude,
 } from '@parley/protocol/resources/agent-run.ts';
 import type { Selectable } from 'kysely';
+import type { Principal } from '../../api/access/principal.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { readActors } from './actor.ts';
 import { expandAgents, readAgentsById } from './agent.ts';
+import { acquainted } from './known-users.ts';
 import { presentAs } from './present-as.ts';
 
 export type RunRow = Selectable<Schema['agent_runs']>;
@@ -50,6 +52,7 @@ function durationOf({ started_at, completed_at }: RunRow): number | null {
 /** Returns each row's resource with the requested expansions: one query a kind for all runs. */
 export async function expandRuns(
   db: Db,
+  reader: Principal,
   rows: readonly RunRow[],
   include: readonly RunInclude[],
 ): Promise<ReadonlyMap<RunRow, AgentRun>> {
@@ -58,7 +61,11 @@ export async function expandRuns(
   const actions = include.includes('actions') ? await readActions(db, ids) : null;
   const definitions = include.includes('definition') ? await readDefinitions(db, rows) : NONE;
   const starters = include.includes('triggered_by')
-    ? await readActors(db, [...new Set(rows.flatMap(({ triggered_by }) => triggered_by ?? []))])
+    ? await readActors(
+        db,
+        [...new Set(rows.flatMap(({ triggered_by }) => triggered_by ?? []))],
+        acquainted(reader),
+      )
     : NONE;
   const stepsOf = steps && Map.groupBy(steps, ({ run_id }) => run_id);
   const actionsOf = actions && Map.groupBy(actions, ({ run_id }) => run_id);

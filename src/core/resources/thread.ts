@@ -1,8 +1,8 @@
 import type { Thread } from '@parley/protocol/resources/thread.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import { IS_MEMBER } from './membership.ts';
 import type { MessageKey, Viewer } from './message.ts';
-import { IS_MEMBER } from './participant.ts';
 
 interface ThreadRow {
   readonly message_id: string;

@@ -16,6 +16,7 @@ export interface UserProfile extends UserRow {
   readonly avatar_url: string | null;
   readonly metadata: Metadata | null;
   readonly external_id: string | null;
+  readonly username: string | null;
 }
 
 /**
@@ -25,7 +26,7 @@ export interface UserProfile extends UserRow {
 export const USER = {
   columns: `
     t.id, t.account_id, a.name, t.email, t.placeholder, a.role_id, a.deactivated_at IS NOT NULL AS deactivated, a.avatar_url,
-    a.external_id, a.metadata,
+    a.external_id, a.username, a.metadata,
     t.created_at, greatest(t.updated_at, a.updated_at) AS updated_at`,
   from: 'users t JOIN actors a ON a.id = t.id',
 };

@@ -1,4 +1,9 @@
-import type { OwnIdReaders, PictureMetadata, PushContent } from '@parley/protocol/resources/account.ts';
+import type {
+  OwnIdReaders,
+  People,
+  PictureMetadata,
+  PushContent,
+} from '@parley/protocol/resources/account.ts';
 import type { DeclaredStatus } from '@parley/protocol/resources/activity.ts';
 import type { ActorType } from '@parley/protocol/resources/actor.ts';
 import type { RoleType } from '@parley/protocol/resources/role.ts';
@@ -20,6 +25,7 @@ interface AccountTables {
     picture_metadata: Generated<PictureMetadata>;
     own_ids: Generated<OwnIdReaders>;
     push_content: Generated<PushContent>;
+    people: Generated<People>;
     /** Set while the account is being removed: none of its credentials is accepted. */
     deleted_at: string | null;
   };
@@ -39,6 +45,8 @@ interface AccountTables {
     type: ActorType;
     customer: Generated<boolean>;
     name: string | null;
+    /** By which texts mention a user; null for other actors. */
+    username: string | null;
     handle: string | null;
     avatar_url: string | null;
     role_id: string | null;

@@ -84,7 +84,7 @@ export function realtimeRoutes({ tickets, directory, engine, answers }: Realtime
         const facts = await readableConversation(directory, principal, params.id!);
         requireSender(principal, facts);
         const { id, external_id = null } = principal.actor;
-        publishTyping(engine, facts.id, principal.actor, state);
+        publishTyping(engine, facts, principal, state);
         const resource: TypingState = {
           object: 'typing',
           conversation_id: facts.id,

@@ -7,6 +7,7 @@ const ERASED: Readonly<Record<string, unknown>> = {
   handle: null,
   avatar_url: null,
   external_id: null,
+  username: null,
   metadata: {},
 };
 

@@ -1,6 +1,6 @@
 import { notFound } from '@parley/protocol/errors/errors.ts';
 import type { Metadata } from '@parley/protocol/resources/metadata.ts';
-import { IS_MEMBER } from '../../core/resources/participant.ts';
+import { IS_MEMBER } from '../../core/resources/membership.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 

@@ -1,5 +1,5 @@
 import { FOLDING } from '@parley/protocol/folding.ts';
-import { IS_MEMBER } from '../../core/resources/participant.ts';
+import { IS_MEMBER } from '../../core/resources/membership.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { earlierDocumentWords } from './earlier-words.ts';

@@ -1,6 +1,6 @@
 import { type Principal, seesWholeAccount } from '../../api/access/principal.ts';
 import { IS_DIRECT } from '../../core/resources/conversation.ts';
-import { IS_MEMBER } from '../../core/resources/participant.ts';
+import { IS_MEMBER } from '../../core/resources/membership.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { IS_EARLIER } from './entries.ts';

@@ -107,6 +107,10 @@ export const texts: AdministrationTexts = {
           label: 'Was Mitteilungen auf Telefonen sagen',
           help: 'Ohne: wer geschrieben hat, und wie viel ungelesen ist. Mit Text: auch den Inhalt; Google und Apple können ihn lesen.',
         },
+        people: {
+          label: 'Wen Personen im Team sehen',
+          help: 'Alle, oder nur die, mit denen sie eine Unterhaltung teilen. Agenten, und was Admins sehen, bleiben gleich.',
+        },
       },
       agent: {
         name: { label: 'Name' },
@@ -262,6 +266,10 @@ export const texts: AdministrationTexts = {
         email: {
           label: 'E-Mail-Adresse',
           help: 'Die Einladung geht an diese Adresse. Jede Person hat eine eigene.',
+        },
+        username: {
+          label: 'Name für Erwähnungen',
+          help: '„@name“ in einem Text erwähnt die Person: Kleinbuchstaben und Ziffern, dazwischen einzelne Punkte, Binde- oder Unterstriche.',
         },
         role_id: ROLE,
         avatar_s3_key: PICTURE,
@@ -590,6 +598,7 @@ export const texts: AdministrationTexts = {
     event_type: 'Ereignis',
     event_types: 'Ereignisse',
     events: 'Ereignisse',
+    everyone: 'alle',
     executing: 'läuft',
     existed: 'schon vorhanden',
     expired: 'abgelaufen',
@@ -772,6 +781,7 @@ export const texts: AdministrationTexts = {
     sha256: 'SHA-256',
     show_team: 'Team zeigen',
     signature: 'Signatur',
+    shared: 'mit gemeinsamer Unterhaltung',
     signed_at: 'Signiert',
     since: 'Seit',
     sites: 'Websites',
@@ -829,6 +839,7 @@ export const texts: AdministrationTexts = {
     url: 'URL',
     user: 'Person',
     user_id: 'Person',
+    username: 'Name für Erwähnungen',
     users: 'Personen',
     version: 'Version',
     visitor: 'Besucher',

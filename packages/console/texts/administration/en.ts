@@ -110,6 +110,10 @@ export const texts = {
           label: 'What pushes to phones say',
           help: 'None: who wrote, and how many are unread. Text: what they say as well; Google and Apple can read it.',
         },
+        people: {
+          label: 'Whom people of the team see',
+          help: 'Everyone, or only those they share a conversation with. Agents, and what admins see, stay as they are.',
+        },
       },
       agent: {
         name: { label: 'Name' },
@@ -235,6 +239,10 @@ export const texts = {
         email: {
           label: 'Email',
           help: 'The invitation goes to this address. Each person has their own.',
+        },
+        username: {
+          label: 'Name for mentions',
+          help: '“@name” in a text mentions the person: lower-case letters and digits, with single dots, hyphens or underscores between.',
         },
         role_id: ROLE,
         avatar_s3_key: PICTURE,

@@ -141,6 +141,7 @@ export const RARE = new Set([
   'import.error',
   'import.origin',
   'failing_since',
+  'username',
   'incomplete',
   'notification.agent_run_id',
   'notification_settings.mute_until',
@@ -213,6 +214,7 @@ export const NUMBERS: Readonly<Record<string, number>> = {
 
 export const TEXTS: Readonly<Record<string, string | undefined>> = {
   external_id: '4711',
+  username: 'ada',
   'account.name': 'Harbor Freight',
   'installation_account.name': 'Harbor Freight',
   'new_installation_account.name': 'Harbor Freight',

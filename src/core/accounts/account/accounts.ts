@@ -77,7 +77,14 @@ export async function updateAccount(
   id: string,
   changes: Pick<
     UpdateObject<Schema, 'accounts'>,
-    'name' | 'plan' | 'subscription' | 'picture_metadata' | 'own_ids' | 'push_content' | 'deleted_at'
+    | 'name'
+    | 'plan'
+    | 'subscription'
+    | 'picture_metadata'
+    | 'own_ids'
+    | 'push_content'
+    | 'people'
+    | 'deleted_at'
   >,
 ): Promise<AccountRow> {
   const account = await tx.kysely

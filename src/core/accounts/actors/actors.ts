@@ -31,14 +31,14 @@ export async function createActor(db: Db, actor: NewActor): Promise<ActorRow> {
   return created;
 }
 
-/** Writes columns of an actor. Throws `resource_exists` (param external_id). */
+/** Writes columns of an actor. Throws `resource_exists` (param external_id or username). */
 export async function writeActor(
   tx: Tx,
   id: string,
   noun: string,
   set: Pick<
     UpdateObject<Schema, 'actors'>,
-    'name' | 'handle' | 'role_id' | 'external_id' | 'metadata' | 'deactivated_at'
+    'name' | 'handle' | 'role_id' | 'external_id' | 'username' | 'metadata' | 'deactivated_at'
   >,
 ): Promise<void> {
   await tx.kysely
@@ -47,6 +47,7 @@ export async function writeActor(
     .where('id', '=', id)
     .execute()
     .catch((error: unknown) => {
+      if (isUniqueViolation(error, 'actors_username')) throw alreadyExists(noun, 'username');
       throw isUniqueViolation(error, 'actors_external_id') ? externalIdTaken(noun) : error;
     });
 }

@@ -38,6 +38,7 @@ export async function blankPerson(tx: Tx, id: string): Promise<void> {
       role_id: null,
       metadata: null,
       external_id: null,
+      username: null,
       proven_address: null,
       deactivated_at: sql<string>`coalesce(deactivated_at, clock_timestamp())`,
       erased_at: sql<string>`coalesce(erased_at, clock_timestamp())`,
@@ -61,7 +62,7 @@ export async function* userIds(db: Db, accountId: string): AsyncIterable<string[
 }
 
 const FIND = statement<[accountId: string, id: string], Person>('find-person')`
-    SELECT a.id, a.account_id, a.customer, a.name, a.handle, a.avatar_url, a.external_id, a.proven_address,
+    SELECT a.id, a.account_id, a.customer, a.name, a.handle, a.avatar_url, a.external_id, a.username, a.proven_address,
       coalesce(a.metadata, '{}') AS metadata, u.email, r.name AS role, r.type AS role_type,
       a.deactivated_at, a.erased_at, a.created_at, a.updated_at
     FROM actors a LEFT JOIN users u ON u.id = a.id LEFT JOIN roles r ON r.id = a.role_id

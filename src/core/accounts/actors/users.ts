@@ -10,34 +10,36 @@ import { USER, type UserProfile, type UserRow } from '../../resources/user.ts';
 import { FOLDED } from '../../tables/folded-tables.ts';
 import { definePeopleList } from '../collections/account-list.ts';
 import { enqueueActorChanged } from '../rights/rights-changed.ts';
-import { createActor } from './actors.ts';
+import { createActor, writeActor } from './actors.ts';
 
 export interface NewUser {
   readonly accountId: string;
   readonly name: string;
   /** Unique within the account, regardless of case; stored in lower case. */
-  readonly email: string;
+  readonly email?: string | undefined;
   /** A role of the same account: see findRole. */
   readonly roleId: string;
   readonly metadata?: Metadata | undefined;
   readonly externalId?: string | undefined;
+  readonly username?: string | undefined;
 }
 
 /**
- * Creates a person; user and actor have the same id. Throws `resource_exists` (param email, or
- * external_id, after which the transaction can go on).
+ * Creates a person; user and actor have the same id. Throws `resource_exists` (param email or
+ * username, or external_id, after which the transaction can go on).
  */
 export async function createUser(tx: Tx, input: NewUser): Promise<{ user: UserRow; actor: ActorRow }> {
-  const email = input.email.toLowerCase();
   const actor = await createActor(tx, {
     account_id: input.accountId,
     type: 'user',
     name: input.name,
-    handle: email,
+    handle: input.email?.toLowerCase() ?? null,
     role_id: input.roleId,
     metadata: storedMetadata(input.metadata),
     external_id: input.externalId ?? null,
   });
+  if (input.username !== undefined) await writeActor(tx, actor.id, 'user', { username: input.username });
+  const email = (input.email ?? addressless(actor.id)).toLowerCase();
   const user = await tx.kysely
     .insertInto('users')
     .values({ id: actor.id, account_id: input.accountId, email })
@@ -50,7 +52,16 @@ export async function createUser(tx: Tx, input: NewUser): Promise<{ user: UserRo
 }
 
 /** The end of the address of a user who has none, which receives no mail (RFC 2606). */
-export const WITHOUT_ADDRESS = '@no-address.invalid';
+const WITHOUT_ADDRESS = '@no-address.invalid';
+
+/** Returns the address in the row of a user without one, since every row has a unique one. */
+export function addressless(id: string): string {
+  return `${id}${WITHOUT_ADDRESS}`.toLowerCase();
+}
+
+export function hasAddress({ email }: { readonly email: string }): boolean {
+  return !email.endsWith(WITHOUT_ADDRESS);
+}
 
 /**
  * Gives an address to a placeholder or a user without one. Throws `resource_exists` (param email).

@@ -8,16 +8,26 @@ import {
 } from '@parley/protocol/resources/group.ts';
 import { EXTERNAL_SINCE, OwnIdFilter } from '@parley/protocol/schema/external-ids.ts';
 import { Body, Include } from '@parley/protocol/schema/schema.ts';
+import type { Principal } from '../../../api/access/principal.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../../api/pipeline/pagination.ts';
 import { Answer, defineRoute, type Route } from '../../../api/pipeline/route.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { IMAGE_REFUSALS } from '../../attachments/images.ts';
 import { type GroupRow, presentGroup, readMembers } from '../../resources/group.ts';
+import { acquainted } from '../../resources/known-users.ts';
 import type { Avatars } from '../avatars/avatars.ts';
 import { keyOf } from '../collections/account-list.ts';
 import { putIdOf } from '../collections/external-ids.ts';
-import { changeGroup, createGroup, findGroup, GROUPS, putGroup, removeGroup } from './groups.ts';
+import {
+  changeGroup,
+  createGroup,
+  findGroup,
+  GROUPS,
+  putGroup,
+  readMemberIds,
+  removeGroup,
+} from './groups.ts';
 
 export function groupRoutes(database: Database, avatars: Avatars): Route[] {
   const ofOne = {
@@ -40,10 +50,11 @@ export function groupRoutes(database: Database, avatars: Avatars): Route[] {
       status: 201,
       response: MessagingGroup,
       async change(tx, { principal, body, query }) {
-        const { name, members = [], external_id: externalId } = body;
+        const { name, external_id: externalId } = body;
         const { accountId } = principal;
+        const members = await readMemberIds(tx, principal, body.members ?? []);
         const group = await createGroup(tx, { accountId, name, members, externalId });
-        return presentOne(tx, group, query);
+        return presentOne(tx, principal, group, query);
       },
     }),
     defineRoute({
@@ -59,7 +70,7 @@ export function groupRoutes(database: Database, avatars: Avatars): Route[] {
         const { external_id } = query;
         const page = readPage(LIST, query, { account: principal.accountId, external_id });
         const rows = await GROUPS.readPage(database, [principal.accountId, external_id ?? null], page);
-        const shown = await present(database, rows, query['include[]']);
+        const shown = await present(database, principal, rows, query['include[]']);
         return toList(rows, page, url, keyOf, (row) => shown.get(row)!);
       },
     }),
@@ -70,7 +81,7 @@ export function groupRoutes(database: Database, avatars: Avatars): Route[] {
       summary: 'Get a group',
       permission: 'messaging:read',
       handle: async ({ principal, params, query }) =>
-        presentOne(database, await findGroup(database, principal.accountId, params.id!), query),
+        presentOne(database, principal, await findGroup(database, principal.accountId, params.id!), query),
     }),
     defineRoute({
       ...ofOne,
@@ -85,7 +96,7 @@ export function groupRoutes(database: Database, avatars: Avatars): Route[] {
         const { accountId } = principal;
         const { id, actor_id: actorId } = await changeGroup(tx, principal, params.id!, body);
         await avatars.set(tx, { accountId, actorId }, image);
-        return presentOne(tx, await findGroup(tx, accountId, id), query);
+        return presentOne(tx, principal, await findGroup(tx, accountId, id), query);
       },
     }),
     defineRoute({
@@ -96,7 +107,7 @@ export function groupRoutes(database: Database, avatars: Avatars): Route[] {
       summary: 'Get a group, at the path of its PUT',
       permission: 'messaging:read',
       handle: async ({ principal, params, query }) =>
-        presentOne(database, await findGroup(database, principal.accountId, params.id!), query),
+        presentOne(database, principal, await findGroup(database, principal.accountId, params.id!), query),
     }),
     defineRoute({
       ...ofOne,
@@ -113,7 +124,7 @@ export function groupRoutes(database: Database, avatars: Avatars): Route[] {
       mayExist: true,
       async change(tx, { principal, params, body, query }) {
         const { found, isNew } = await putGroup(tx, principal, putIdOf(params), body);
-        return new Answer(isNew ? 201 : 200, await presentOne(tx, found, query));
+        return new Answer(isNew ? 201 : 200, await presentOne(tx, principal, found, query));
       },
     }),
     defineRoute({
@@ -123,7 +134,7 @@ export function groupRoutes(database: Database, avatars: Avatars): Route[] {
       summary: 'Delete a group that owns no conversation and no inbox names',
       permission: 'messaging:update',
       change: async (tx, { principal, params, query }) =>
-        presentOne(tx, await removeGroup(tx, principal, params.id!), query),
+        presentOne(tx, principal, await removeGroup(tx, principal, params.id!), query),
     }),
   ];
 }
@@ -132,18 +143,20 @@ const LIST = defineList('groups', ['time', 'text']);
 
 async function presentOne(
   db: Db,
+  reader: Principal,
   row: GroupRow,
   query: { readonly 'include[]'?: readonly (typeof GROUP_INCLUDES)[number][] },
 ): Promise<MessagingGroup> {
-  return (await present(db, [row], query['include[]'])).get(row)!;
+  return (await present(db, reader, [row], query['include[]'])).get(row)!;
 }
 
 async function present(
   db: Db,
+  reader: Principal,
   rows: readonly GroupRow[],
   include: readonly (typeof GROUP_INCLUDES)[number][] = [],
 ): Promise<ReadonlyMap<GroupRow, MessagingGroup>> {
   const ids = rows.map(({ id }) => id);
-  const members = include.includes('members') ? await readMembers(db, ids) : null;
+  const members = include.includes('members') ? await readMembers(db, ids, acquainted(reader)) : null;
   return new Map(rows.map((row) => [row, presentGroup(row, members && (members.get(row.id) ?? []))]));
 }

@@ -21,22 +21,19 @@ export const CUSTOMER_SERVICE = 'Customer Service';
 export interface NewGroup {
   readonly accountId: string;
   readonly name: string;
-  /** Ids of users and agents: see readNamedActors. */
+  /** Actor ids, as `readMemberIds` returns them. */
   readonly members?: readonly string[];
   readonly externalId?: string | null | undefined;
 }
 
 /**
  * Creates a roster or persona with the actor that messages show as its sender. Throws
- * `resource_exists` (param name or external_id), and for `members[i]` `resource_not_found` (not an
- * active actor of the account) or `validation_failed` (neither a user nor an agent, or a
- * duplicate).
+ * `resource_exists` (param name or external_id).
  */
 export async function createGroup(
   tx: Tx,
   { accountId, name, members = [], externalId = null }: NewGroup,
 ): Promise<GroupRow> {
-  const memberIds = await readMemberIds(tx, accountId, members);
   const actor = await createActor(tx, {
     account_id: accountId,
     type: 'group',
@@ -49,7 +46,7 @@ export async function createGroup(
     .onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
     .returningAll()
     .executeTakeFirstOrThrow(() => alreadyExists('group', 'name'));
-  await writeMembers(tx, group.id, memberIds);
+  await writeMembers(tx, group.id, members);
   return { ...group, avatar_url: null, external_id: externalId };
 }
 
@@ -86,9 +83,17 @@ export const GROUPS = defineNamedList<GroupRow>('group', 't.actor_id', {
   folded: { table: FOLDED.groups, alias: 't' },
 });
 
-/** Returns the members' actor ids in the order of the body. Throws as `createGroup` does. */
-async function readMemberIds(tx: Tx, accountId: string, ids: readonly string[]): Promise<readonly string[]> {
-  const named = await readNamedActors(tx, accountId, ids);
+/**
+ * Returns the members' actor ids in the order of the body. Throws for `members[i]`
+ * `resource_not_found` (not an active actor of the account that the caller knows) or
+ * `validation_failed` (neither a user nor an agent, or a duplicate).
+ */
+export async function readMemberIds(
+  tx: Tx,
+  principal: Principal,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  const named = await readNamedActors(tx, principal, ids);
   const members = new Set<string>();
   for (const [index, id] of ids.entries()) {
     const param = `members[${index}]`;
@@ -127,7 +132,7 @@ export async function changeGroup(
   const hasNewId = externalId !== undefined && externalId !== group.external_id;
   if (hasNewName) requireNoPersona(group, 'keeps its name');
   if (members !== undefined) {
-    await writeMembers(tx, id, await readMemberIds(tx, principal.accountId, members));
+    await writeMembers(tx, id, await readMemberIds(tx, principal, members));
     // Nodes cache who is notified in cases that are assigned to the group.
     await enqueueRightsChanged(tx, [group.actor_id]);
   }
@@ -159,7 +164,8 @@ export async function changeGroup(
 }
 
 /**
- * Creates or changes the group with this external id. Throws as `createGroup` and `changeGroup`.
+ * Creates or changes the group with this external id. Throws as `readMemberIds`, `createGroup` and
+ * `changeGroup`.
  */
 export async function putGroup(
   tx: Tx,
@@ -172,9 +178,10 @@ export async function putGroup(
     accountId,
     kind: 'group',
     externalId,
-    create() {
+    async create() {
       const name = requiredToCreate('name', body.name, 'group');
-      return createGroup(tx, { accountId, name, members: body.members ?? [], externalId });
+      const members = await readMemberIds(tx, principal, body.members ?? []);
+      return createGroup(tx, { accountId, name, members, externalId });
     },
     async change(id) {
       await changeGroup(tx, principal, id, body);

@@ -6,8 +6,8 @@ import { defineList, readPage, SearchQuery, toList } from '../../../api/pipeline
 import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import {
-  PEOPLE,
   type PersonRow,
+  peopleOf,
   presentPerson,
   readKnownActors,
   readPerson,
@@ -31,9 +31,10 @@ export function peopleRoutes(database: Database): Route[] {
       summary: 'List the users and agents whom the caller may write to, by name',
       query: SearchQuery({}),
       response: ListOf(Person),
-      async handle({ principal: { accountId, actor }, query, url }) {
+      async handle({ principal, query, url }) {
+        const { accountId, actor } = principal;
         const page = readPage(LIST, query, { account: accountId, caller: actor.id });
-        const rows = await PEOPLE.readPage(database, [accountId, actor.id], page);
+        const rows = await peopleOf(principal).readPage(database, [accountId, actor.id], page);
         return toList(rows, page, url, keyOf, presentPerson);
       },
     }),
@@ -44,8 +45,8 @@ export function peopleRoutes(database: Database): Route[] {
       path: '/v1/messaging/people/:id',
       summary: 'Get a user or agent whom the caller may write to',
       response: Person,
-      async handle({ principal: { accountId }, params }) {
-        const person = await readPerson(database, accountId, params.id!);
+      async handle({ principal, params }) {
+        const person = await readPerson(database, principal, params.id!);
         if (person === undefined) throw notFound('person', 'id');
         return person;
       },
@@ -58,7 +59,7 @@ export function peopleRoutes(database: Database): Route[] {
       query: PresenceQuery,
       response: ListOf(ActorPresence),
       handle: async ({ principal, query }) =>
-        listOf(await readPresences(database, principal.accountId, query['actor_ids[]'])),
+        listOf(await readPresences(database, principal, query['actor_ids[]'])),
     }),
     defineRoute({
       ...common,

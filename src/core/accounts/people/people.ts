@@ -2,9 +2,10 @@ import { type Actor, type ActorFields, presentActor } from '@parley/protocol/res
 import { type ActorPresence, Person } from '@parley/protocol/resources/person.ts';
 import { type Principal, seesWholeAccount } from '../../../api/access/principal.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
-import { keysetList } from '../../../platform/db/connection/keyset.ts';
+import { type KeysetList, keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { IS_MEMBER } from '../../resources/participant.ts';
+import { type Acquainted, acquainted, companionsOf, isKnown } from '../../resources/known-users.ts';
+import { IS_MEMBER } from '../../resources/membership.ts';
 import { presentAs } from '../../resources/present-as.ts';
 import { FOLDED } from '../../tables/folded-tables.ts';
 
@@ -17,13 +18,13 @@ export function presentPerson(row: PersonRow): Person {
   return presentAs(Person, row);
 }
 
-/** Returns the presence of the users of the account among these actors, in their order. */
+/** Returns the presence of the users among these actors that the caller knows, in their order. */
 export async function readPresences(
   db: Db,
-  accountId: string,
+  caller: Principal,
   actorIds: readonly string[],
 ): Promise<ActorPresence[]> {
-  const rows = await db.query(READ_PRESENCES, accountId, actorIds);
+  const rows = await db.query(READ_PRESENCES, caller.accountId, actorIds, acquainted(caller));
   const byId = new Map(rows.map((row) => [row.actor_id, row]));
   return [...new Set(actorIds)].flatMap((actor_id) => {
     const found = byId.get(actor_id);
@@ -33,7 +34,8 @@ export async function readPresences(
 
 /**
  * Returns the actors of the account with these ids that the caller may know of, in their order. A
- * customer is known to the members of its conversations, and to callers that see the whole account.
+ * customer is known to the members of its conversations, and to callers that see the whole account;
+ * a user as resources/known-users.ts says.
  */
 export async function readKnownActors(
   db: Db,
@@ -41,14 +43,15 @@ export async function readKnownActors(
   ids: readonly string[],
 ): Promise<Actor[]> {
   const { accountId, actor } = principal;
-  const rows = await db.query(READ_KNOWN_ACTORS, accountId, ids, actor.id, seesWholeAccount(principal));
+  const seesAll = seesWholeAccount(principal);
+  const rows = await db.query(READ_KNOWN_ACTORS, accountId, ids, actor.id, seesAll, acquainted(principal));
   const byId = new Map(rows.map((row) => [row.id, presentActor(row)]));
   return [...new Set(ids)].flatMap((id) => byId.get(id) ?? []);
 }
 
 /** The active users and agents of the account, without customers. */
 const PEOPLE_ROWS = {
-  columns: `t.id, t.type, t.name, CASE t.type WHEN 'user' THEN t.handle END AS handle, t.avatar_url, t.external_id,
+  columns: `t.id, t.type, t.name, CASE t.type WHEN 'user' THEN t.handle END AS handle, t.avatar_url, t.external_id, t.username,
       CASE t.type WHEN 'user' THEN ${presenceOf('t.id')} END AS presence, lower(coalesce(t.name, '')) AS sort_name`,
   from: "actors t LEFT JOIN agent_definitions d ON t.type = 'agent' AND d.actor_id = t.id",
   // These conditions on `t` are those of the index actors_people.
@@ -57,46 +60,72 @@ const PEOPLE_ROWS = {
 } as const;
 
 /**
- * The active users and agents of the account by name, without the id `except` and without
- * customers. The caller may mention and add them, and start conversations with them.
+ * The active users and agents of the account by name, without the caller and without customers. The
+ * caller may mention and add them, and start conversations with them.
  */
-export const PEOPLE = keysetList<[accountId: string, except: string], PersonRow>({
-  name: 'list-people',
+const PEOPLE_LIST = {
   ...PEOPLE_ROWS,
-  where: `${PEOPLE_ROWS.where} AND t.id <> $2`,
   key: [
     ["lower(coalesce(t.name, ''))", 'text'],
     ['t.id', 'text'],
   ],
   order: 'oldest_first',
   folded: { table: FOLDED.actors, alias: 't' },
+} as const;
+
+type People = KeysetList<[accountId: string, caller: string], PersonRow>;
+
+const ALL: People = keysetList({
+  ...PEOPLE_LIST,
+  name: 'list-people',
+  where: `${PEOPLE_ROWS.where} AND t.id <> $2`,
 });
 
+/** Begins with the ids, which are few: a walk of all people by name would look each of them up. */
+const KNOWN: People = keysetList({
+  ...PEOPLE_LIST,
+  name: 'list-known-people',
+  where: `${PEOPLE_ROWS.where} AND t.id <> $2 AND t.id IN (
+        SELECT actor_id FROM agent_definitions WHERE account_id = $1 UNION ALL ${companionsOf('$2')})`,
+});
+
+/** Returns the list of the people that the caller knows. */
+export function peopleOf(caller: Principal): People {
+  return acquainted(caller) === null ? ALL : KNOWN;
+}
+
 /**
- * Returns the person of the account with the id of an actor, the caller too; undefined for an
- * actor that is not among the people.
+ * Returns the person with the id of an actor, the caller too; undefined for an actor that is not
+ * among the people that the caller knows.
  */
-export async function readPerson(db: Db, accountId: string, id: string): Promise<Person | undefined> {
-  const [row] = await db.query(READ_PERSON, accountId, id);
+export async function readPerson(db: Db, caller: Principal, id: string): Promise<Person | undefined> {
+  const [row] = await db.query(READ_PERSON, caller.accountId, id, acquainted(caller));
   return row && presentPerson(row);
 }
 
-const READ_PERSON = statement<[accountId: string, id: string], PersonRow>('read-person')`
-    SELECT ${PEOPLE_ROWS.columns} FROM ${PEOPLE_ROWS.from} WHERE ${PEOPLE_ROWS.where} AND t.id = $2`;
+const READ_PERSON = statement<[accountId: string, id: string, caller: Acquainted], PersonRow>('read-person')`
+    SELECT ${PEOPLE_ROWS.columns} FROM ${PEOPLE_ROWS.from}
+    WHERE ${PEOPLE_ROWS.where} AND t.id = $2 AND ${isKnown('$3', 't')}`;
 
 const READ_PRESENCES = statement<
-  [accountId: string, actorIds: readonly string[]],
+  [accountId: string, actorIds: readonly string[], caller: Acquainted],
   Omit<ActorPresence, 'object'>
 >('read-presences')`
     SELECT u.id AS actor_id, CASE WHEN a.deactivated_at IS NULL THEN ${presenceOf('u.id')} ELSE 'offline' END AS status, a.external_id
-    FROM users u JOIN actors a ON a.id = u.id WHERE u.account_id = $1 AND u.id = ANY($2)`;
+    FROM users u JOIN actors a ON a.id = u.id WHERE u.account_id = $1 AND u.id = ANY($2) AND ${isKnown('$3')}`;
 
 const READ_KNOWN_ACTORS = statement<
-  [accountId: string, ids: readonly string[], callerId: string, seesWholeAccount: boolean],
+  [
+    accountId: string,
+    ids: readonly string[],
+    callerId: string,
+    seesWholeAccount: boolean,
+    caller: Acquainted,
+  ],
   ActorFields
 >('read-known-actors')`
-    SELECT a.id, a.type, a.name, a.handle, a.avatar_url, a.external_id FROM actors a
-    WHERE a.account_id = $1 AND a.id = ANY($2) AND (NOT a.customer OR $4::boolean OR EXISTS (
+    SELECT a.id, a.type, a.name, a.handle, a.avatar_url, a.external_id, a.username FROM actors a
+    WHERE a.account_id = $1 AND a.id = ANY($2) AND ${isKnown('$5')} AND (NOT a.customer OR $4::boolean OR EXISTS (
       SELECT FROM participants o JOIN participants t ON t.conversation_id = o.conversation_id
       WHERE o.actor_id = $3 AND o.${IS_MEMBER} AND t.actor_id = a.id))`;
 

@@ -40,7 +40,7 @@ export function meRoutes(database: Database, avatars: Avatars): Route[] {
       summary: "Change the caller's own profile",
       agents: false,
       body: UpdateMeBody,
-      refuses: IMAGE_REFUSALS,
+      refuses: ['resource_exists', ...IMAGE_REFUSALS],
       prepare: ({ principal, body }) => avatars.find(principal.accountId, body.avatar_s3_key),
       async change(tx, { principal, body, version }, image) {
         const { accountId, actor } = principal;

@@ -1,6 +1,7 @@
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import type { MetadataChanges } from '@parley/protocol/resources/metadata.ts';
-import type { PutUserBody } from '@parley/protocol/resources/user.ts';
+import { NO_EMAIL_SINCE, type PutUserBody } from '@parley/protocol/resources/user.ts';
+import { covers, type Version } from '@parley/protocol/versions.ts';
 import { requirePermission } from '../../../api/access/authorize.ts';
 import type { Principal } from '../../../api/access/principal.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
@@ -10,7 +11,7 @@ import { mergedMetadata } from '../../resources/metadata.ts';
 import type { UserProfile } from '../../resources/user.ts';
 import { lockAccount } from '../account/accounts.ts';
 import { addressStays, writeActor } from '../actors/actors.ts';
-import { createUser, findUser, giveAddress, isErased, WITHOUT_ADDRESS } from '../actors/users.ts';
+import { createUser, findUser, giveAddress, hasAddress, isErased } from '../actors/users.ts';
 import { createOrChange, type Put, requiredToCreate } from '../collections/external-ids.ts';
 import { requireGrant } from '../rights/grants.ts';
 import { enqueueActorChanged, enqueueRightsChanged } from '../rights/rights-changed.ts';
@@ -24,6 +25,8 @@ export interface UserChanges {
   readonly metadata?: MetadataChanges | undefined;
   /** Null removes it. */
   readonly external_id?: string | null | undefined;
+  /** Null removes it. */
+  readonly username?: string | null | undefined;
 }
 
 /**
@@ -65,6 +68,7 @@ export async function changeUser(
 export function putUser(
   tx: Tx,
   principal: Principal,
+  version: Version,
   externalId: string,
   body: PutUserBody,
 ): Promise<Put<UserProfile>> {
@@ -76,10 +80,11 @@ export function putUser(
     async create() {
       requirePermission(principal, 'users:create');
       const name = requiredToCreate('name', body.name, 'user');
-      const email = requiredToCreate('email', body.email, 'user');
+      const needsEmail = !covers(version, NO_EMAIL_SINCE);
+      const email = needsEmail ? requiredToCreate('email', body.email, 'user') : body.email;
       const role = await findRoleById(tx, accountId, requiredToCreate('role_id', body.role_id, 'user'));
       requireGrant(principal, role);
-      const { metadata } = body;
+      const { metadata, username } = body;
       const { user } = await createUser(tx, {
         accountId,
         name,
@@ -87,6 +92,7 @@ export function putUser(
         roleId: role.id,
         externalId,
         metadata,
+        username: username ?? undefined,
       });
       return findUser(tx, accountId, user.id, 'id');
     },
@@ -95,7 +101,7 @@ export function putUser(
       const { email, ...changes } = body;
       const user = await changeUser(tx, principal, id, changes);
       if (email === undefined || email.toLowerCase() === user.email) return user;
-      if (!user.email.endsWith(WITHOUT_ADDRESS)) throw addressStays('user');
+      if (hasAddress(user)) throw addressStays('user');
       await giveAddress(tx, id, email);
       await auditAccount(tx, principal, 'user.updated', { user_id: id, fields: ['email'] });
       return findUser(tx, accountId, id, 'id');
@@ -105,7 +111,7 @@ export function putUser(
 
 /**
  * Writes the checked changes of a user, and announces and audits them if there are any. Throws
- * ApiError `resource_exists` (param external_id).
+ * ApiError `resource_exists` (param external_id or username).
  */
 export async function writeUser(
   tx: Tx,
@@ -115,6 +121,7 @@ export async function writeUser(
     name = user.name,
     role_id = user.role_id ?? undefined,
     external_id = user.external_id,
+    username = user.username,
     metadata: stated,
   }: UserChanges,
 ): Promise<UserProfile> {
@@ -125,16 +132,18 @@ export async function writeUser(
     ...(name === user.name ? [] : ['name']),
     ...(hasNewRole ? ['role_id'] : []),
     ...(external_id === user.external_id ? [] : ['external_id']),
+    ...(username === user.username ? [] : ['username']),
     ...(metadata === undefined ? [] : ['metadata']),
   ];
   if (fields.length === 0) return user;
   await writeActor(tx, id, 'user', {
     name,
     external_id,
+    username,
     ...(hasNewRole && { role_id }),
     ...(metadata !== undefined && { metadata: metadata.column }),
   });
-  if (name !== user.name) await enqueueActorChanged(tx, id);
+  if (name !== user.name || username !== user.username) await enqueueActorChanged(tx, id);
   else if (fields.some((field) => field !== 'metadata')) await enqueueRightsChanged(tx, [id]);
   const roles = hasNewRole && { from: user.role_id, to: role_id };
   await auditAccount(tx, principal, 'user.updated', {

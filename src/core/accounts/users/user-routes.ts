@@ -50,8 +50,8 @@ export function userRoutes(database: Database, avatars: Avatars): Route[] {
         const { accountId } = principal;
         const role = await findRoleById(tx, accountId, body.role_id);
         requireGrant(principal, role);
-        const { name, email, external_id: externalId, metadata } = body;
-        const input = { accountId, name, email, roleId: role.id, externalId, metadata };
+        const { name, email, external_id: externalId, metadata, username } = body;
+        const input = { accountId, name, email, roleId: role.id, externalId, metadata, username };
         const { user } = await createUser(tx, input);
         return present(tx, await findUser(tx, accountId, user.id), query);
       },
@@ -135,8 +135,8 @@ export function userRoutes(database: Database, avatars: Avatars): Route[] {
       rules: ({ params }) => void putIdOf(params),
       status: 201,
       mayExist: true,
-      async change(tx, { principal, params, body, query }) {
-        const { found, isNew } = await putUser(tx, principal, putIdOf(params), body);
+      async change(tx, { principal, version, params, body, query }) {
+        const { found, isNew } = await putUser(tx, principal, version, putIdOf(params), body);
         return new Answer(isNew ? 201 : 200, await present(tx, found, query));
       },
     }),

@@ -13,7 +13,7 @@ import { enqueueRightsChanged } from '../../accounts/rights/rights-changed.ts';
 import { auditAccount } from '../../audit/audit.ts';
 import { enqueueChanged } from '../../events/changes.ts';
 import { isBlockedByTeam, type NamedActor, readActors, readNamedActors } from '../../resources/actor.ts';
-import { IS_MEMBER } from '../../resources/participant.ts';
+import { IS_MEMBER } from '../../resources/membership.ts';
 import { directKeyOf, lockConversationsOfMember } from '../rows/conversation-store.ts';
 
 export interface Blocked {
@@ -66,7 +66,7 @@ export async function unblockActor(tx: Tx, principal: Principal, id: string): Pr
 
 /** Returns the actor to block: a customer that the caller sees, for the team, or another user. */
 async function blockable(tx: Tx, principal: Principal, id: string): Promise<NamedActor> {
-  const actor = (await readNamedActors(tx, principal.accountId, [id])).get(id);
+  const actor = (await readNamedActors(tx, principal, [id])).get(id);
   if (actor === undefined) throw notFound('actor', 'id');
   if (actor.customer) {
     requirePermission(principal, 'messaging:update');

@@ -4,7 +4,7 @@ import { defineTopic } from '../../../platform/db/queue/topic.ts';
 import { enqueueRightsChanged } from '../../accounts/rights/rights-changed.ts';
 import { auditAll } from '../../audit/audit.ts';
 import { type Change, enqueueChanged } from '../../events/changes.ts';
-import { isMember } from '../../resources/participant.ts';
+import { isMember } from '../../resources/membership.ts';
 import { holdGroup } from './team.ts';
 import {
   adoptCases,

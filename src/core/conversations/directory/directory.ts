@@ -10,7 +10,8 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import { CUSTOMER_SERVICE } from '../../accounts/groups/groups.ts';
 import { ACTOR_JSON, isBlockedByTeam } from '../../resources/actor.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
-import { IS_MEMBER, type ShownParticipant } from '../../resources/participant.ts';
+import { IS_MEMBER } from '../../resources/membership.ts';
+import type { ShownParticipant } from '../../resources/participant.ts';
 import { ORIGIN_OF_CASE, personaGroup } from './persona.ts';
 
 /** The cached facts of a conversation that each send, subscription and notification needs. */
@@ -265,7 +266,7 @@ const READ_MEMBERS = statement<[conversationIds: readonly string[]], MemberRow>(
     SELECT p.conversation_id, p.id AS participant_id, p.type AS participant_type, p.role, p.notifications,
       p.muted_until, p.membership, p.via_group_id, a.deactivated_at IS NOT NULL AS deactivated,
       a.customer AND ${isBlockedByTeam('a.id')} AS blocked, p.agent_trigger_policy, p.agent_trigger_keywords,
-      a.id, a.type, a.name, a.handle, a.avatar_url, a.external_id, d.id AS agent_id, d.slug AS agent_slug
+      a.id, a.type, a.name, a.handle, a.avatar_url, a.external_id, a.username, d.id AS agent_id, d.slug AS agent_slug
     FROM participants p JOIN actors a ON a.id = p.actor_id
       LEFT JOIN agent_definitions d ON p.type = 'agent' AND d.actor_id = p.actor_id
     WHERE p.conversation_id = ANY($1) AND p.${IS_MEMBER}`;

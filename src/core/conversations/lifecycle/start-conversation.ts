@@ -6,6 +6,7 @@ import {
 } from '@parley/protocol/resources/conversation.ts';
 import type { ParticipantInput } from '@parley/protocol/resources/participant.ts';
 import { compile } from '@parley/protocol/validation/validation.ts';
+import { covers, type Version } from '@parley/protocol/versions.ts';
 import { requirePermission } from '../../../api/access/authorize.ts';
 import type { Principal } from '../../../api/access/principal.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
@@ -63,13 +64,15 @@ export function checkPut(body: PutConversationBody): void {
 export async function startConversation(
   tx: Tx,
   principal: Principal,
+  version: Version,
   body: CreateConversationBody,
 ): Promise<{ readonly conversation: ConversationRow; readonly isNew: boolean }> {
-  const { accountId } = principal;
   if (principal.customer) return { conversation: await startCase(tx, principal, body), isNew: true };
-  const topic = body.topic === undefined ? null : await findTopic(tx, accountId, body.topic);
+  const topic = body.topic === undefined ? null : await findTopic(tx, principal, body.topic);
   const drafted =
-    body.type === 'group' ? await groupInput(tx, principal, body) : await directInput(tx, principal, body);
+    body.type === 'group'
+      ? await groupInput(tx, principal, version, body)
+      : await directInput(tx, principal, body);
   const input = { ...drafted, topic, externalId: body.external_id, metadata: body.metadata };
   const created = await createUnlessThere(tx, input);
   if (created === undefined) return { conversation: await openDirect(tx, principal, input), isNew: false };
@@ -85,6 +88,7 @@ export async function startConversation(
 export async function putConversation(
   tx: Tx,
   principal: Principal,
+  version: Version,
   externalId: string,
   body: PutConversationBody,
 ): Promise<{ readonly conversation: ConversationRow; readonly isNew: boolean }> {
@@ -99,7 +103,7 @@ export async function putConversation(
       requirePermission(principal, 'messaging:create');
       const whole = { ...requireWhole(body), external_id: externalId };
       checkNewConversation(principal, whole);
-      return startConversation(tx, principal, whole);
+      return startConversation(tx, principal, version, whole);
     },
     async change(id) {
       requirePermission(principal, 'messaging:update');
@@ -203,13 +207,18 @@ async function startCase(
 type GroupBody = CreateConversationBody & { readonly type: 'group' };
 type DirectBody = CreateConversationBody & { readonly type: 'direct_message' };
 
-async function groupInput(tx: Tx, principal: Principal, body: GroupBody): Promise<NewConversation> {
+async function groupInput(
+  tx: Tx,
+  principal: Principal,
+  version: Version,
+  body: GroupBody,
+): Promise<NewConversation> {
   const { accountId } = principal;
   const audience = body.audience ?? 'internal';
   const { group_id: groupId = null, inbox_id: mailboxId = null } = body;
   if (groupId !== null && !(await hasGroup(tx, accountId, groupId))) throw notFound('group', 'group_id');
-  const listed = await readRoster(tx, { accountId, audience }, body.participants ?? [], prefixOf);
-  const copied = groupId === null ? [] : await readGroupRoster(tx, groupId);
+  const listed = await readRoster(tx, principal, audience, body.participants ?? [], prefixOf);
+  const copied = groupId === null ? [] : await readGroupRoster(tx, principal, groupId);
   const inbox = mailboxId === null ? undefined : await readBridge(tx, accountId, mailboxId, listed);
   const assignee = inbox && (await assigneeOfMailbox(tx, inbox));
   // A user that is assigned takes part, since it could not read the case otherwise.
@@ -219,6 +228,9 @@ async function groupInput(tx: Tx, principal: Principal, body: GroupBody): Promis
   const hasTeam =
     audience === 'customer' && (inbox !== undefined || !named.some(({ type }) => type === 'user'));
   const team = hasTeam ? await readTeam(tx, accountId, inbox?.group_id ?? null) : undefined;
+  const entries = uniqueActors([...named, ...(team?.entries ?? [])]);
+  const isTeam = (entry: RosterEntry) => !named.includes(entry);
+  const owned = covers(version, NO_OWNER_SINCE) ? withOwner(entries, isTeam) : withOwner(entries);
   return {
     accountId,
     type: 'group',
@@ -228,14 +240,17 @@ async function groupInput(tx: Tx, principal: Principal, body: GroupBody): Promis
     mailboxId,
     teamGroupId: team?.groupId ?? null,
     assigneeId: assignee?.id ?? null,
-    participants: withOwner(uniqueActors([...named, ...(team?.entries ?? [])])),
+    participants: owned,
   };
 }
+
+/** From here on a user that a body lists is the owner only where the body says so. */
+const NO_OWNER_SINCE = '1.4.harbor-preview.1' satisfies Version;
 
 /** Requires two users, both members, one of them the caller unless the caller is an API key. */
 async function directInput(tx: Tx, principal: Principal, body: DirectBody): Promise<NewConversation> {
   const { accountId } = principal;
-  const listed = await readRoster(tx, { accountId, audience: 'internal' }, body.participants, prefixOf);
+  const listed = await readRoster(tx, principal, 'internal', body.participants, prefixOf);
   const participants = withCreator(principal, listed).map((entry) => ({ ...entry, role: 'member' as const }));
   const [first, second, ...more] = participants;
   if (first === undefined || second === undefined || more.length > 0) throw notTwo();

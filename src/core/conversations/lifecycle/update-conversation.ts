@@ -15,6 +15,7 @@ import { enqueueChanged } from '../../events/changes.ts';
 import type { NamedActor } from '../../resources/actor.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
 import { type EntityRef, readEntities, refKey } from '../../resources/entity.ts';
+import { acquainted } from '../../resources/known-users.ts';
 import { mergedMetadata } from '../../resources/metadata.ts';
 import { findAssignable } from '../cases/assignable.ts';
 import { moveWorkflow } from '../cases/workflow.ts';
@@ -102,7 +103,8 @@ async function changesOf(
   }
   if (assignee_id !== undefined && assignee_id !== conversation.assignee_id) {
     requireGroupOf(conversation, 'assignee_id');
-    const assignee = assignee_id === null ? null : await findAssignee(tx, conversation, assignee_id);
+    const assignee =
+      assignee_id === null ? null : await findAssignee(tx, principal, conversation, assignee_id);
     const to = assignee?.id ?? null;
     if (to !== conversation.assignee_id) {
       changes.push({
@@ -117,7 +119,7 @@ async function changesOf(
       });
     }
   }
-  const topic = named && (await findTopic(tx, conversation.account_id, named));
+  const topic = named && (await findTopic(tx, principal, named));
   const [type, id] = [topic?.type ?? null, topic?.id ?? null];
   if (topic !== undefined && (type !== conversation.topic_type || id !== conversation.topic_id)) {
     changes.push({
@@ -211,8 +213,13 @@ function requireGroupOf({ type }: ConversationRow, param: string): void {
  * Returns a user that can read the conversation, or a group. Throws `resource_not_found` or
  * `validation_failed`.
  */
-async function findAssignee(tx: Tx, conversation: ConversationRow, id: string): Promise<NamedActor> {
-  const actor = await findAssignable(tx, conversation.account_id, id);
+async function findAssignee(
+  tx: Tx,
+  principal: Principal,
+  conversation: ConversationRow,
+  id: string,
+): Promise<NamedActor> {
+  const actor = await findAssignable(tx, principal, id);
   if (actor.type === 'user' && !(await isReader(tx, actor.id, conversation.id))) {
     throw invalid('assignee_id', 'The user cannot read the conversation. Add it as a participant first.');
   }
@@ -220,8 +227,8 @@ async function findAssignee(tx: Tx, conversation: ConversationRow, id: string): 
 }
 
 /** Returns the ref of the topic. Throws `resource_not_found` (param topic.id) if there is none. */
-export async function findTopic(tx: Tx, accountId: string, topic: EntityRef): Promise<EntityRef> {
-  const found = await readEntities(tx, accountId, [topic]);
+export async function findTopic(tx: Tx, principal: Principal, topic: EntityRef): Promise<EntityRef> {
+  const found = await readEntities(tx, principal.accountId, [topic], acquainted(principal));
   const resource = found.get(refKey(topic));
   if (resource !== undefined) return { type: resource.type, id: resource.id };
   throw notFound('resource', 'topic.id');

@@ -3,7 +3,7 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
 import type { ActorChanged } from '../../accounts/rights/rights-changed.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
-import { IS_MEMBER } from '../../resources/participant.ts';
+import { IS_MEMBER } from '../../resources/membership.ts';
 
 /**
  * Publishes `participant.updated`, with the actor's new name or image, in all of its conversations.

@@ -4,7 +4,8 @@ import { setTouched } from '../../../platform/db/tables/touched.ts';
 import { enqueueRightsChanged } from '../../accounts/rights/rights-changed.ts';
 import { type Change, enqueueChanged } from '../../events/changes.ts';
 import type { PersonMove } from '../../resources/holdings.ts';
-import { isMember, type ParticipantRow } from '../../resources/participant.ts';
+import { isMember } from '../../resources/membership.ts';
+import type { ParticipantRow } from '../../resources/participant.ts';
 import { writeParticipant } from '../rows/participant-store.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Engine } from '../../frames/engine.ts';
+import { IS_MEMBER } from '../../resources/membership.ts';
 import type { MessageRow } from '../../resources/message.ts';
-import { IS_MEMBER } from '../../resources/participant.ts';
 import { publishRead } from './own-state.ts';
 
 /**

@@ -12,8 +12,9 @@ import { enqueueRightsChanged } from '../../accounts/rights/rights-changed.ts';
 import { audit } from '../../audit/audit.ts';
 import { type Change, enqueueChanged } from '../../events/changes.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
+import { IS_MEMBER, isMember } from '../../resources/membership.ts';
 import { mergedMetadata, storedMetadata } from '../../resources/metadata.ts';
-import { IS_MEMBER, isMember, isMuted, type ParticipantRow } from '../../resources/participant.ts';
+import { isMuted, type ParticipantRow } from '../../resources/participant.ts';
 import { requireManager, requireOwner, requireWriter } from '../directory/access.ts';
 import { enqueueAct, enqueueAdded } from '../outbox-topics.ts';
 import { lockConversationsOfMember } from '../rows/conversation-store.ts';
@@ -41,8 +42,7 @@ export async function joinConversation(
   refuseDirect(conversation);
   requireManager(principal, own);
   if (body.role === 'owner' || body.role === 'admin') requireOwner(principal, own);
-  const { account_id: accountId, audience } = conversation;
-  const [entry] = await readRoster(tx, { accountId, audience }, [body]);
+  const [entry] = await readRoster(tx, principal, conversation.audience, [body]);
   return admit(tx, principal, conversation, entry!);
 }
 
@@ -58,8 +58,7 @@ export async function joinMissing(
   prefixOf: (index: number) => string,
 ): Promise<void> {
   const { conversation, own } = await lockConversationAsMember(tx, principal, conversationId);
-  const { account_id: accountId, audience } = conversation;
-  const entries = await readRoster(tx, { accountId, audience }, inputs, prefixOf);
+  const entries = await readRoster(tx, principal, conversation.audience, inputs, prefixOf);
   const members = await membersOf(tx, conversationId).where('via_group_id', 'is', null).execute();
   const there = new Set(members.map(({ actor_id }) => actor_id));
   for (const entry of entries) {

@@ -8,11 +8,13 @@ import {
 } from '@parley/protocol/errors/errors.ts';
 import type { ConversationAudience } from '@parley/protocol/resources/conversation.ts';
 import type { ParticipantInput } from '@parley/protocol/resources/participant.ts';
+import type { Principal } from '../../../api/access/principal.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { createCustomer, findCustomer } from '../../accounts/actors/actors.ts';
 import { createOrChange } from '../../accounts/collections/external-ids.ts';
 import { type NamedActor, readNamedActors } from '../../resources/actor.ts';
+import { type Acquainted, acquainted, isKnown } from '../../resources/known-users.ts';
 import type { NewParticipant } from '../rows/participant-store.ts';
 
 /** A future participant whose actor was checked. */
@@ -22,17 +24,20 @@ export interface RosterEntry extends NewParticipant {
 
 /**
  * Returns the participants of a body that `checkInput` accepts, each with an actor of the account
- * that matches the body. Creates customers with unknown addresses. `prefixOf` makes the params:
- * `participants[0].`, or an empty prefix if the body is one participant. Throws the first problem.
+ * that the caller knows and that matches the body. Creates customers with unknown addresses.
+ * `prefixOf` makes the params: `participants[0].`, or an empty prefix if the body is one
+ * participant. Throws the first problem.
  */
 export async function readRoster(
   tx: Tx,
-  { accountId, audience }: { readonly accountId: string; readonly audience: ConversationAudience },
+  caller: Principal,
+  audience: ConversationAudience,
   inputs: readonly ParticipantInput[],
   prefixOf: (index: number) => string = () => '',
 ): Promise<RosterEntry[]> {
+  const { accountId } = caller;
   const ids = inputs.flatMap((input) => input.actor_id ?? []);
-  const actors = await readNamedActors(tx, accountId, ids);
+  const actors = await readNamedActors(tx, caller, ids);
   const entries: RosterEntry[] = [];
   for (const [index, input] of inputs.entries()) {
     const prefix = prefixOf(index);
@@ -58,26 +63,34 @@ export async function readRoster(
   return entries;
 }
 
-/** Returns the active users and agents of a group, without customers, in the group's order. */
-export async function readGroupRoster(tx: Tx, groupId: string): Promise<RosterEntry[]> {
-  const members = await tx.query(READ_GROUP_MEMBERS, groupId);
+/**
+ * Returns the active users and agents of a group that the caller knows, without customers, in the
+ * group's order.
+ */
+export async function readGroupRoster(tx: Tx, caller: Principal, groupId: string): Promise<RosterEntry[]> {
+  const members = await tx.query(READ_GROUP_MEMBERS, groupId, acquainted(caller));
   return members.map(({ id, type }) => ({ type, actorId: id }));
 }
 
-const READ_GROUP_MEMBERS = statement<[groupId: string], { id: string; type: 'user' | 'agent' }>(
-  'read-members-of-group',
-)`
+const READ_GROUP_MEMBERS = statement<
+  [groupId: string, caller: Acquainted],
+  { id: string; type: 'user' | 'agent' }
+>('read-members-of-group')`
     SELECT a.id, a.type FROM group_members m JOIN actors a ON a.id = m.actor_id
     WHERE m.group_id = $1 AND a.type IN ('user', 'agent') AND NOT a.customer AND a.deactivated_at IS NULL
+      AND ${isKnown('$2')}
     ORDER BY m.position`;
 
 /**
- * Makes the first user without a stated role the owner if none is named
- * (DECISIONS.md#owner-of-a-group-that-an-api-key-begins).
+ * Makes the first user without a stated role, among those that `may` be it, the owner if none is
+ * named (DECISIONS.md#owner-of-a-group-that-an-api-key-begins).
  */
-export function withOwner(entries: readonly RosterEntry[]): RosterEntry[] {
+export function withOwner(
+  entries: readonly RosterEntry[],
+  may: (entry: RosterEntry) => boolean = () => true,
+): RosterEntry[] {
   if (entries.some(({ role }) => role === 'owner')) return [...entries];
-  const owner = entries.find(({ type, role }) => type === 'user' && role === undefined);
+  const owner = entries.find((entry) => entry.type === 'user' && entry.role === undefined && may(entry));
   return entries.map((entry) => (entry === owner ? { ...entry, role: 'owner' } : entry));
 }
 

@@ -10,8 +10,9 @@ import type { Schema } from '../../../platform/db/tables/schema.ts';
 import { touched } from '../../../platform/db/tables/touched.ts';
 import { externalIdTaken } from '../../accounts/actors/actors.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
+import { MEMBER } from '../../resources/membership.ts';
 import { storedMetadata } from '../../resources/metadata.ts';
-import { MEMBER, type ParticipantRow } from '../../resources/participant.ts';
+import type { ParticipantRow } from '../../resources/participant.ts';
 import { conversationGone } from '../directory/access.ts';
 import { addParticipants, type NewParticipant } from './participant-store.ts';
 

@@ -9,11 +9,10 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
 import { touched } from '../../../platform/db/tables/touched.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
+import { IS_MEMBER, MEMBER } from '../../resources/membership.ts';
 import { storedMetadata } from '../../resources/metadata.ts';
 import {
   hasMuted,
-  IS_MEMBER,
-  MEMBER,
   type ParticipantRow,
   type ShownParticipant,
   shownParticipantColumns,

@@ -61,7 +61,7 @@ async function linkOf(
   { account_id, resource_type: type, resource_id: id }: MessageRow,
 ): Promise<Pick<SendMessageBody, 'link_resource_type' | 'link_resource_id'> | undefined> {
   if (type === null || id === null) return undefined;
-  const found = await readEntities(database, account_id, [{ type, id }]);
+  const found = await readEntities(database, account_id, [{ type, id }], null);
   return found.size === 0 ? undefined : { link_resource_type: type, link_resource_id: id };
 }
 
@@ -79,7 +79,7 @@ async function carryAttachments(
 ): Promise<NewAttachment[]> {
   const rows = await db.query(READ_ATTACHMENTS, id);
   const refs = rows.flatMap((row) => refOf(row.resource_type, row.resource_id) ?? []);
-  const resources = await readEntities(db, account_id, refs);
+  const resources = await readEntities(db, account_id, refs, null);
   const carried = await Promise.all(
     rows.map(async (row): Promise<Omit<NewAttachment, 'position'> | undefined> => {
       const { s3_key: key, filename, content_type: contentType } = row;

@@ -49,7 +49,10 @@ function actorsByName(facts: ConversationFacts): ReadonlyMap<string, string | nu
     const name = type === 'user' ? actor.handle?.split('@')[0]?.toLowerCase() : undefined;
     if (name) index.set(name, index.has(name) ? null : actorId);
   }
-  // A slug is unique in its account, so it wins over an address.
+  // Usernames and slugs are unique in their account, so they win over addresses.
+  for (const [actorId, { actor }] of facts.members) {
+    if (actor.username) index.set(actor.username, actorId);
+  }
   for (const { slug, actorId } of facts.agents) if (slug !== null) index.set(slug, actorId);
   indexes.set(facts, index);
   return index;

@@ -6,8 +6,8 @@ import { addJob, type JobOptions } from '../../../platform/db/queue/queue.ts';
 import { defineTopic } from '../../../platform/db/queue/topic.ts';
 import { touched } from '../../../platform/db/tables/touched.ts';
 import { isBlockedByTeam } from '../../resources/actor.ts';
+import { IS_MEMBER } from '../../resources/membership.ts';
 import { MESSAGE_COLUMNS, type MessageKey, type MessageRow } from '../../resources/message.ts';
-import { IS_MEMBER } from '../../resources/participant.ts';
 
 /**
  * The job that delivers the due scheduled messages of a conversation (scheduled-delivery.ts). Its

@@ -8,6 +8,7 @@ import { type ClaimedFile, claimUploads } from '../../attachments/claims.ts';
 import type { ObjectStore } from '../../attachments/storage.ts';
 import type { ConversationFacts } from '../../conversations/directory/directory.ts';
 import { type EntityRef, readEntities, refKey, refOf } from '../../resources/entity.ts';
+import { acquainted } from '../../resources/known-users.ts';
 import { type MessageRow, messageColumns, visibleToCustomers } from '../../resources/message.ts';
 import { requireThere } from '../rules/edit-rules.ts';
 
@@ -74,7 +75,7 @@ export async function resolveAttachments(
   });
   const all = [...others, ...named];
   const refs = all.map(({ ref }) => ref);
-  const resources = await readEntities(db, principal.accountId, refs);
+  const resources = await readEntities(db, principal.accountId, refs, acquainted(principal));
   for (const { ref, param } of all) {
     if (!resources.has(refKey(ref))) throw notFound('resource', param);
   }

@@ -2,7 +2,7 @@ import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { CopyField } from '../../../platform/db/connection/copy-in.ts';
 import type { Querier, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { IS_MEMBER } from '../../resources/participant.ts';
+import { IS_MEMBER } from '../../resources/membership.ts';
 import { ATTACHMENT_COLUMNS, type NewAttachment } from '../rows/new-message.ts';
 import type { ImportedMessage } from './imported-message.ts';
 import { isOpenNumber } from './timeline-store.ts';

@@ -2,7 +2,8 @@ import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { ParticipantAdded } from '../../conversations/outbox-topics.ts';
-import { hasMuted, IS_MEMBER } from '../../resources/participant.ts';
+import { IS_MEMBER } from '../../resources/membership.ts';
+import { hasMuted } from '../../resources/participant.ts';
 import { type NewNotification, notifyUsers } from '../feed/notify-users.ts';
 import { senderType } from './notify.ts';
 

@@ -7,6 +7,7 @@ import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { readNamedActors } from '../../resources/actor.ts';
 import { readEntities, refKey } from '../../resources/entity.ts';
+import { acquainted } from '../../resources/known-users.ts';
 import { type NotificationRow, readNotifications } from '../../resources/notification.ts';
 import { type NewNotification, notifyUsers } from '../feed/notify-users.ts';
 import { senderType } from './notify.ts';
@@ -28,11 +29,12 @@ export function checkNotifications(body: CreateNotificationsBody): void {
  */
 export async function createNotifications(
   tx: Tx,
-  { accountId, actor }: Principal,
+  principal: Principal,
   body: CreateNotificationsBody,
 ): Promise<NotificationRow[]> {
+  const { accountId, actor } = principal;
   const { category, title, priority } = body;
-  const recipients = await readRecipients(tx, accountId, body.recipient_ids);
+  const recipients = await readRecipients(tx, principal, body.recipient_ids);
   const [clock] = await tx.query(READ_CLOCK);
   const made = await notifyUsers(tx, recipients, {
     account_id: accountId,
@@ -42,7 +44,7 @@ export async function createNotifications(
     ...(priority !== undefined && { priority }),
     sender_id: actor.id,
     sender_type: senderType(actor),
-    resource: await readResource(tx, accountId, body),
+    resource: await readResource(tx, principal, body),
     // Every request is a cause of its own: a repetition is detected by its Idempotency-Key.
     cause: { key: newId('notification'), at: clock!.at },
   });
@@ -53,8 +55,8 @@ export async function createNotifications(
 /** The only category of Parley that producers may use. */
 const BROADCAST = 'system.broadcast';
 
-async function readRecipients(tx: Tx, accountId: string, ids: readonly string[]): Promise<string[]> {
-  const actors = await readNamedActors(tx, accountId, ids);
+async function readRecipients(tx: Tx, principal: Principal, ids: readonly string[]): Promise<string[]> {
+  const actors = await readNamedActors(tx, principal, ids);
   return ids.map((id, index) => {
     const param = `recipient_ids[${index}]`;
     const actor = actors.get(id);
@@ -66,11 +68,13 @@ async function readRecipients(tx: Tx, accountId: string, ids: readonly string[])
 
 async function readResource(
   tx: Tx,
-  accountId: string,
+  principal: Principal,
   { resource_type: type, resource_id: id }: CreateNotificationsBody,
 ): Promise<NewNotification['resource']> {
   if (id === undefined || type === undefined) return null;
-  const resource = (await readEntities(tx, accountId, [{ type, id }])).get(refKey({ type, id }));
+  const ref = { type, id };
+  const known = await readEntities(tx, principal.accountId, [ref], acquainted(principal));
+  const resource = known.get(refKey(ref));
   if (resource === undefined) throw notFound('resource', 'resource_id');
   return resource;
 }

@@ -1,7 +1,8 @@
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { loadFacts } from '../../conversations/directory/directory.ts';
-import { hasMuted, IS_MEMBER } from '../../resources/participant.ts';
+import { IS_MEMBER } from '../../resources/membership.ts';
+import { hasMuted } from '../../resources/participant.ts';
 import { enqueueUpdated } from '../feed/mark.ts';
 import { type NewNotification, notifyUsers } from '../feed/notify-users.ts';
 import { withdrawOfSubject } from '../feed/withdraw-store.ts';

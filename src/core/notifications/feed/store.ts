@@ -2,8 +2,8 @@ import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
 import type { Since } from '../../events/event-source.ts';
+import { IS_MEMBER } from '../../resources/membership.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../resources/notification.ts';
-import { IS_MEMBER } from '../../resources/participant.ts';
 import type { NotificationKey } from './notify-users.ts';
 
 /** The length of an id up to the end of its time. */

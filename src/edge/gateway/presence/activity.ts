@@ -1,16 +1,17 @@
 import { ApiError, notFound } from '@parley/protocol/errors/errors.ts';
 import { wireTime } from '@parley/protocol/json/canonical-json.ts';
 import type { DeclaredStatus, Typing } from '@parley/protocol/resources/activity.ts';
-import type { NamedByEvent } from '@parley/protocol/resources/actor.ts';
 import type { CommandFrame, CommandResult } from '@parley/protocol/socket/commands.ts';
 import { requireUnmoved } from '../../../api/access/account-moves.ts';
 import { requirePermission } from '../../../api/access/authorize.ts';
 import type { Principal } from '../../../api/access/principal.ts';
 import { requireSender } from '../../../core/conversations/directory/access.ts';
+import type { ConversationFacts } from '../../../core/conversations/directory/directory.ts';
 import { markRead, publishRead } from '../../../core/conversations/participants/own-state.ts';
 import type { Engine } from '../../../core/frames/engine.ts';
 import { publish } from '../../../core/frames/publish.ts';
 import { expandConversations } from '../../../core/resources/conversation.ts';
+import { isKnownIn } from '../../../core/resources/known-users.ts';
 import type { NodeOptions } from '../options.ts';
 import type { Session } from '../session/session.ts';
 import type { Presence } from './presence.ts';
@@ -46,7 +47,7 @@ export class Activity {
     if (facts === undefined) throw notFound('conversation', 'conversation_id');
     requireSender(principal, facts);
     requireFollower(session, id);
-    if (this.#isNews(session, id, state)) publishTyping(this.#options.engine, id, principal.actor, state);
+    if (this.#isNews(session, id, state)) publishTyping(this.#options.engine, facts, principal, state);
     return {};
   }
 
@@ -80,11 +81,20 @@ export class Activity {
     const { principal } = session;
     if (principal !== undefined && !session.closed) {
       const live = [...session.conversationIds].filter((id) => session.subscription(id)?.state === 'live');
-      this.#options.presence.declare(session, principal.actor, status, live);
+      const isShownIn = (id: string) => this.#isShownIn(session, id);
+      this.#options.presence.declare(session, principal.actor, status, live, isShownIn);
       // REST shows the presence of users only, and the socket of a customer is noted already.
       if (!principal.customer) this.#options.record.declare(session, principal.actor.id, status);
     }
     return {};
+  }
+
+  /** The facts of a conversation that a socket follows are cached, since it has been let in. */
+  #isShownIn({ principal }: Session, conversationId: string): boolean {
+    const facts = this.#options.directory.facts(conversationId);
+    return (
+      principal !== undefined && isKnownIn(principal, facts instanceof Promise ? undefined : facts?.members)
+    );
   }
 
   #isNews(session: Session, conversationId: string, state: Typing['state']): boolean {
@@ -104,13 +114,18 @@ export class Activity {
   }
 }
 
-/** Never throws, and never tries again, because the next event repeats the state. */
+/**
+ * Publishes to readers who all know the caller. Never throws, and never tries again, because the
+ * next event repeats the state.
+ */
 export function publishTyping(
   engine: Engine,
-  conversationId: string,
-  { id: actor_id, external_id = null }: NamedByEvent,
+  { id: conversationId, members }: ConversationFacts,
+  principal: Principal,
   state: Typing['state'],
 ): void {
+  if (!isKnownIn(principal, members)) return;
+  const { id: actor_id, external_id = null } = principal.actor;
   publish(engine, {
     event: 'typing',
     stream: conversationId,

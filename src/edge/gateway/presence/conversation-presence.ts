@@ -7,6 +7,8 @@ export interface Declared {
   /** The own id of the actor; undefined if it has none. */
   readonly externalId: string | undefined;
   status: DeclaredStatus;
+  /** Whether the other readers of a conversation may know of the actor. */
+  readonly isShownIn: (conversationId: string) => boolean;
 }
 
 /** Presence in one conversation: of sockets here, and by reports. Times never go back. */

@@ -70,10 +70,11 @@ export class Presence implements StreamPresence {
     { id: actorId, external_id }: NamedByEvent,
     status: DeclaredStatus,
     conversationIds: Iterable<string>,
+    isShownIn: Declared['isShownIn'] = () => true,
   ): void {
     const known = this.#declared.get(reader);
     if (known?.status === status) return;
-    const declared = known ?? { actorId, externalId: external_id ?? undefined, status };
+    const declared = known ?? { actorId, externalId: external_id ?? undefined, status, isShownIn };
     declared.status = status;
     this.#declared.set(reader, declared);
     for (const id of conversationIds) this.#enter(id, reader, declared);
@@ -146,6 +147,7 @@ export class Presence implements StreamPresence {
   }
 
   #enter(conversationId: string, reader: Reader, declared: Declared): void {
+    if (!declared.isShownIn(conversationId)) return;
     this.#open(conversationId).presence.enter(reader, declared);
     this.#touch(conversationId);
   }

@@ -116,6 +116,6 @@ const STRAYS_EVERY_MS = 5_000;
 
 function senderOf({ actor_id: id, name }: Pick<AgentRow, 'actor_id' | 'name'>, facts: ConversationFacts) {
   const member = facts.members.get(id);
-  const bare = { handle: null, avatar_url: null, external_id: null };
+  const bare = { handle: null, avatar_url: null, external_id: null, username: null };
   return member?.actor ?? presentActor({ id, type: 'agent', name, ...bare });
 }

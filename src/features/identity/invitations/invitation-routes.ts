@@ -2,7 +2,7 @@ import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { Invitation, MailedInvitation } from '@parley/protocol/resources/invitation.ts';
 import type { Principal } from '../../../api/access/principal.ts';
 import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
-import { findUser, lockUser } from '../../../core/accounts/actors/users.ts';
+import { findUser, hasAddress, lockUser } from '../../../core/accounts/actors/users.ts';
 import { requireGrant } from '../../../core/accounts/rights/grants.ts';
 import { findRoleById } from '../../../core/accounts/rights/roles.ts';
 import { auditAccount } from '../../../core/audit/audit.ts';
@@ -55,7 +55,14 @@ export function invitationRoutes({ urls, sendsMail, key }: InvitationParts): Rou
       since: '1.4.harbor-preview.1',
       response: MailedInvitation,
       async change(tx, { principal, params }) {
-        const { id, email } = await lockInvited(tx, principal, params.id!);
+        const user = await lockInvited(tx, principal, params.id!);
+        const { id, email } = user;
+        if (!hasAddress(user)) {
+          throw new ApiError(
+            'resource_conflict',
+            'The user has no email address. Give the user a link instead.',
+          );
+        }
         if (!sendsMail) {
           throw new ApiError('resource_conflict', 'This server sends no mail. Give the user a link instead.');
         }

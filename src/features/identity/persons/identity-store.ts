@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { newId } from '@parley/protocol/ids.ts';
-import { WITHOUT_ADDRESS } from '../../../core/accounts/actors/users.ts';
+import { addressless } from '../../../core/accounts/actors/users.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 
@@ -85,7 +85,7 @@ export async function insertUser(
   if (email !== null && (await tx.query(INSERT_USER, actorId, accountId, email.toLowerCase())).length > 0) {
     return true;
   }
-  await tx.query(INSERT_USER, actorId, accountId, `${actorId}${WITHOUT_ADDRESS}`.toLowerCase());
+  await tx.query(INSERT_USER, actorId, accountId, addressless(actorId));
   return false;
 }
 

@@ -1,7 +1,8 @@
 import { type Insertable, sql, type Updateable } from 'kysely';
 import { isBlockedByTeam } from '../../../core/resources/actor.ts';
 import type { MailboxRow } from '../../../core/resources/mailbox.ts';
-import { IS_MEMBER, type ParticipantRow } from '../../../core/resources/participant.ts';
+import { IS_MEMBER } from '../../../core/resources/membership.ts';
+import type { ParticipantRow } from '../../../core/resources/participant.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';

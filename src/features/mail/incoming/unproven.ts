@@ -5,7 +5,7 @@ import { lockConversation } from '../../../core/conversations/rows/conversation-
 import { addParticipant } from '../../../core/conversations/rows/participant-store.ts';
 import { enqueueChanged } from '../../../core/events/changes.ts';
 import type { ConversationRow } from '../../../core/resources/conversation.ts';
-import { IS_MEMBER, isMember } from '../../../core/resources/participant.ts';
+import { IS_MEMBER, isMember } from '../../../core/resources/membership.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { readSenders, type SenderInCase } from './incoming-store.ts';

@@ -1,6 +1,7 @@
 import { notFound } from '@parley/protocol/errors/errors.ts';
 import { ListOf } from '@parley/protocol/lists.ts';
 import { CreateInboxBody, Inbox, UpdateInboxBody } from '@parley/protocol/resources/inbox.ts';
+import type { Principal } from '../../../api/access/principal.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../../api/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
 import { keyOf } from '../../../core/accounts/collections/account-list.ts';
@@ -31,7 +32,7 @@ export function mailboxRoutes(database: Database, domains: MailboxDomains): Rout
       async change(tx, { principal, body }) {
         const { accountId, actor } = principal;
         const address = readMailboxAddress(body.address, domains);
-        const references = await readReferences(tx, accountId, body);
+        const references = await readReferences(tx, principal, body);
         const row = await insertMailbox(tx, {
           account_id: accountId,
           created_by: actor.id,
@@ -89,7 +90,7 @@ export function mailboxRoutes(database: Database, domains: MailboxDomains): Rout
         const row = await updateMailbox(tx, before, {
           ...(name !== undefined && { name }),
           ...(address !== undefined && { address: readMailboxAddress(address, domains) }),
-          ...(await readReferences(tx, principal.accountId, body)),
+          ...(await readReferences(tx, principal, body)),
         });
         const changed = (['name', 'address', 'group_id', 'assignee_id'] as const).filter(
           (field) => row[field] !== before[field],
@@ -124,14 +125,14 @@ type References = Partial<Pick<MailboxRow, 'group_id' | 'assignee_id'>>;
 /** Returns the given columns. Throws ApiError for resources that the account does not have. */
 async function readReferences(
   tx: Tx,
-  accountId: string,
+  principal: Principal,
   { group_id, assignee_id }: References,
 ): Promise<References> {
-  if (group_id && !(await hasGroup(tx, accountId, group_id))) throw notFound('group', 'group_id');
+  if (group_id && !(await hasGroup(tx, principal.accountId, group_id))) throw notFound('group', 'group_id');
   return {
     ...(group_id !== undefined && { group_id }),
     ...(assignee_id !== undefined && {
-      assignee_id: assignee_id && (await findAssignable(tx, accountId, assignee_id)).id,
+      assignee_id: assignee_id && (await findAssignable(tx, principal, assignee_id)).id,
     }),
   };
 }

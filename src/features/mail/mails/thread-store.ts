@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely';
-import { IS_MEMBER } from '../../../core/resources/participant.ts';
+import { IS_MEMBER } from '../../../core/resources/membership.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';

@@ -1,8 +1,8 @@
 import { presenceOf } from '../../../core/accounts/people/people.ts';
 import { isUnreadAnswer } from '../../../core/messages/reading/unread-answers.ts';
 import { isBlockedByTeam } from '../../../core/resources/actor.ts';
+import { IS_MEMBER } from '../../../core/resources/membership.ts';
 import type { MessageRow } from '../../../core/resources/message.ts';
-import { IS_MEMBER } from '../../../core/resources/participant.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { IS_ID, threadIds } from '../mails/thread-store.ts';

@@ -33,12 +33,12 @@ import { checkInput, triggerRun } from './trigger.ts';
 /** Returns the routes of agent runs: trigger, read, continue and cancel (docs/contract.md#runs). */
 export function runRoutes(options: RunRoutesOptions): Route[] {
   const { database } = options;
-  const show = async (db: Db, row: RunRow, include: readonly RunInclude[] = []) =>
-    (await expandRuns(db, [row], include)).get(row)!;
+  const show = async (db: Db, reader: Principal, row: RunRow, include: readonly RunInclude[] = []) =>
+    (await expandRuns(db, reader, [row], include)).get(row)!;
   const list = async (principal: Principal, filters: RunFilters, query: ListQuery, url: string) => {
     const page = readPage(RUNS, query, { account: principal.accountId, ...filters });
     const rows = await readRunPage(database, principal, filters, page);
-    const shown = await expandRuns(database, rows, query['include[]'] ?? []);
+    const shown = await expandRuns(database, principal, rows, query['include[]'] ?? []);
     return toList(rows, page, url, keyOf, (row) => shown.get(row)!);
   };
   const ofOne = {
@@ -59,7 +59,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       rules: ({ body }) => checkInput(body.input),
       async change(tx, call) {
         const row = await triggerRun(tx, call, call.params.id!, call.body.input);
-        return show(tx, row, call.query['include[]']);
+        return show(tx, call.principal, row, call.query['include[]']);
       },
     }),
     defineRoute({
@@ -114,7 +114,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       summary: 'Get a run',
       async handle({ principal, params, query }) {
         const row = await readableRun(options, principal, params.id!);
-        return show(database, row, query['include[]']);
+        return show(database, principal, row, query['include[]']);
       },
     }),
     defineRoute({
@@ -128,7 +128,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       rules: ({ body }) => checkDecisions(body),
       async change(tx, call) {
         const row = await continueRun(tx, options, call.principal, call.params.id!, call.body);
-        return show(tx, row, call.query['include[]']);
+        return show(tx, call.principal, row, call.query['include[]']);
       },
     }),
     defineRoute({
@@ -141,7 +141,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         'The request to cancel is committed first, and then waited for until the node of the run has ended it.',
       async handle({ principal, params, query, answer }) {
         const row = await cancelRun(options, principal, params.id!);
-        return answer(await show(database, row, query['include[]']), undefined);
+        return answer(await show(database, principal, row, query['include[]']), undefined);
       },
     }),
   ];

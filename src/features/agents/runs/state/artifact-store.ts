@@ -1,4 +1,4 @@
-import { IS_MEMBER } from '../../../../core/resources/participant.ts';
+import { IS_MEMBER } from '../../../../core/resources/membership.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
 import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
 import { statement } from '../../../../platform/db/connection/statement.ts';
