@@ -7,6 +7,8 @@ import { newId } from '@parley/protocol/ids.ts';
 import type { List } from '@parley/protocol/lists.ts';
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
+import { createAccount } from '../../src/core/accounts/account/accounts.ts';
+import { createOperatorKey } from '../../src/core/accounts/installation/operator-keys.ts';
 import { addComplaint } from '../../src/features/mail/complaints/complaint-store.ts';
 import { addInbox } from '../mail/fixture.ts';
 import { borrowTestApp } from '../support/app.ts';
@@ -41,6 +43,7 @@ await app.call('POST', `/v1/messaging/conversations/${held}/actions/set-legal-ho
   body: { legal_hold: 'held' },
 });
 
+const operator = await app.database.transaction((tx) => createOperatorKey(tx, { name: 'Lists' }));
 const busyWebhook = await addWebhook();
 const busyImport = await addImport();
 
@@ -462,6 +465,24 @@ const SUBJECTS: readonly Subject[] = [
     rows: 6,
   },
   {
+    name: 'list_installation_accounts',
+    path: '/v1/installation/accounts',
+    filters: ['', 'q=page'],
+    add: () => app.database.transaction((tx) => createAccount(tx, { name: `Page ${made++}` })),
+    token: operator.key,
+    version: NEWEST_VERSION,
+    rows: 6,
+  },
+  {
+    name: 'list_installation_identity_providers',
+    path: `/v1/installation/accounts/${demo.account_id}/identity-providers`,
+    filters: ['', 'q=page'],
+    add: addProvider,
+    token: operator.key,
+    version: NEWEST_VERSION,
+    rows: 6,
+  },
+  {
     name: 'list_push_apps',
     path: '/v1/push-apps',
     filters: ['', 'q=page'],
@@ -519,20 +540,7 @@ const SUBJECTS: readonly Subject[] = [
     name: 'list_identity_providers',
     path: '/v1/identity-providers',
     filters: ['', 'q=page'],
-    add: () =>
-      app.database.kysely
-        .insertInto('identity_providers')
-        .values({
-          id: newId('identityProvider'),
-          account_id: demo.account_id,
-          name: 'Page',
-          audience: ['page'],
-          issuer: `https://login.example.com/${made++}`,
-          jwks_url: 'https://login.example.com/keys',
-          algorithms: ['RS256'],
-          created_by: ada.id,
-        })
-        .execute(),
+    add: addProvider,
     version: NEWEST_VERSION,
     rows: 6,
   },
@@ -675,6 +683,22 @@ async function renameBusy(): Promise<void> {
 }
 
 /** Disabled, so that nothing is sent to it. */
+function addProvider() {
+  return app.database.kysely
+    .insertInto('identity_providers')
+    .values({
+      id: newId('identityProvider'),
+      account_id: demo.account_id,
+      name: 'Page',
+      audience: ['page'],
+      issuer: `https://login.example.com/${made++}`,
+      jwks_url: 'https://login.example.com/keys',
+      algorithms: ['RS256'],
+      created_by: ada.id,
+    })
+    .execute();
+}
+
 async function addWebhook(): Promise<string> {
   const { id } = await app.database.kysely
     .insertInto('webhooks')
