@@ -266,7 +266,7 @@ async function requireClosed(product: Product, expected: number): Promise<void> 
 }
 
 async function slowConsumers({ demo }: Product): Promise<number> {
-  const text = await (await fetch(`${demo.base_url}/metrics`)).text();
+  const text = await (await fetch(`${demo.admin_url}/metrics`)).text();
   return Number(/^parley_sockets_closed_total\{reason="slow_consumer"\} (\d+)$/m.exec(text)?.[1] ?? 0);
 }
 

@@ -41,6 +41,7 @@ export async function startProduct(disposer: Disposer, options: ProductOptions):
         DATABASE_URL: databaseUrl,
         PARLEY_DATA_DIR: dataDir,
         PARLEY_DEMO: 'on',
+        PARLEY_ADMIN_PORT: '0',
         PARLEY_RATE_LIMIT: 'off',
         PARLEY_LOG_LEVEL: 'warn',
         ...env,
@@ -86,5 +87,5 @@ export function metricIn(metrics: string, name: string): number {
 
 /** Returns the present text of `/metrics`. */
 export async function readMetrics({ demo }: Product): Promise<string> {
-  return (await fetch(`${demo.base_url}/metrics`)).text();
+  return (await fetch(`${demo.admin_url}/metrics`)).text();
 }

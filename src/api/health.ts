@@ -1,3 +1,4 @@
+import { ApiError } from '@parley/protocol/errors/errors.ts';
 import type { Registry } from 'prom-client';
 import type { Database } from '../platform/db/connection/database.ts';
 import { statement } from '../platform/db/connection/statement.ts';
@@ -99,6 +100,16 @@ export function metricsRoutes(
     }),
   };
 }
+
+/** The address of the metrics on the port of the API, where callers would read them too. */
+export const METRICS_ELSEWHERE: PublicRoutes = {
+  '/metrics': () => {
+    throw new ApiError(
+      'resource_not_found',
+      'The metrics are on the admin port: set PARLEY_ADMIN_PORT, and PARLEY_ADMIN_HOST if another machine reads them.',
+    );
+  },
+};
 
 /** Returns a node's registry with the measurements that are made only when it is read. */
 export function ofNode({ registry, engineHealthy }: Metrics, engine: HealthOptions['engine']): Registry {

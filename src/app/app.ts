@@ -6,7 +6,7 @@ import { Figures } from '../core/installation/figures.ts';
 import { Nodes } from '../core/installation/nodes.ts';
 import { Tickets } from '../edge/gateway/socket/tickets.ts';
 import { JobWorker } from '../platform/db/queue/job-worker.ts';
-import { requireFreePort } from '../platform/http/free-port.ts';
+import { freeAdminPort, requireFreePort } from '../platform/http/free-port.ts';
 import { readTlsFiles } from '../platform/http/tls-files.ts';
 import { Disposer, Loop } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/log.ts';
@@ -48,6 +48,8 @@ export interface AppOptions {
 export interface App {
   readonly port: number;
   readonly baseUrl: string;
+  /** Where the metrics are; undefined if no port has them. */
+  readonly adminUrl: string | undefined;
   readonly runsOn: RunsOn;
   /** Every endpoint of the API. Documents and tests are derived from it. */
   readonly routes: readonly Route[];
@@ -145,12 +147,13 @@ async function start(
     rehearses ? warmUp(database, access, serving.http) : undefined,
   ]);
   const isShared = supervision !== undefined;
+  const adminPort = await adminPortOf(config);
   urls.port = await serving.server.listen({ host: config.host, port: config.port, isShared });
   // Opened only now, because its `/readyz` speaks for the port above.
-  await startAdminServer({ ...part, supervision }, { ...serving, urls });
+  const adminUrl = await startAdminServer({ ...part, supervision }, { ...serving, urls }, adminPort);
   await data.avatars.readdress();
   if (seeded !== undefined) {
-    demo = writeDemoFile(demoPath, seeded, urls.base);
+    demo = writeDemoFile(demoPath, seeded, { baseUrl: urls.base, adminUrl });
     if (supervision?.assignment.isFirst !== false) printWelcome(demo, config.dataDir, hasDemoPage);
     // Started after the welcome, which does not wait for it.
     const day = config.demoDay ? seedDay(data) : Promise.resolve();
@@ -162,6 +165,7 @@ async function start(
   return {
     port: urls.port,
     baseUrl: urls.base,
+    adminUrl,
     runsOn,
     routes,
     leave: serving.leave,
@@ -198,6 +202,11 @@ const KEPT_CONNECTIONS_MS = 1_000;
 
 const NOTE_EVERY_MS = 60_000;
 
+/** Returns the port of the admin server; null if there is none, or none is free. */
+async function adminPortOf({ adminHost, adminPort }: Config): Promise<number | null> {
+  return adminPort === 'default' ? ((await freeAdminPort(adminHost)) ?? null) : adminPort;
+}
+
 /** Checks requirements that would otherwise fail late, after a database was started or migrated. */
 async function requireResources(config: Config, isSupervised: boolean): Promise<void> {
   const { tls, demo, databaseUrl, dataDir, host, port, adminHost, adminPort } = config;
@@ -207,5 +216,5 @@ async function requireResources(config: Config, isSupervised: boolean): Promise<
   if (isSupervised) return;
   // Skipped behind a balancer, which may connect during the check and lose its request.
   if (port !== 0 && databaseUrl === null) await requireFreePort(host, port);
-  if (adminPort) await requireFreePort(adminHost, adminPort);
+  if (typeof adminPort === 'number' && adminPort > 0) await requireFreePort(adminHost, adminPort);
 }

@@ -34,10 +34,11 @@ export function readConfig(env: Environment): Config {
 
 /**
  * Returns what is probably not meant in an environment that is accepted: names beside which the
- * right one is set, and addresses of the API that only this machine reaches.
+ * right one is set, addresses of the API that only this machine reaches, and metrics that others
+ * reach.
  */
 export function readWarnings(
-  { host, publicUrl }: Pick<Config, 'host' | 'publicUrl'>,
+  { host, publicUrl, adminPort, adminHost }: Pick<Config, 'host' | 'publicUrl' | 'adminPort' | 'adminHost'>,
   env: Environment = process.env,
 ): string[] {
   const reader = new Reader(env);
@@ -46,6 +47,11 @@ export function readWarnings(
   if (publicUrl === null && !isLoopback(host)) {
     warnings.push(
       `PARLEY_PUBLIC_URL is not set, and HOST is ${host}: links in answers and mails name this machine. Set it to the URL that callers use.`,
+    );
+  }
+  if (typeof adminPort === 'number' && !isLoopback(adminHost)) {
+    warnings.push(
+      `PARLEY_ADMIN_PORT listens on ${adminHost}: everybody that reaches it reads the metrics. Set PARLEY_ADMIN_HOST, or close the port to others.`,
     );
   }
   return warnings;
@@ -188,16 +194,20 @@ function readProcesses(reader: Reader, redisUrl: string | null): number {
 }
 
 function readAdmin(reader: Reader, host: string) {
-  const adminPort = reader.read('PARLEY_ADMIN_PORT', kinds.PORT_NUMBER, null);
+  const asked = reader.read('PARLEY_ADMIN_PORT', kinds.ADMIN_PORT, null);
+  const adminPort = asked ?? ('default' as const);
   const adminHost = reader.read('PARLEY_ADMIN_HOST', kinds.HOST, null);
-  if (adminHost !== null && adminPort === null) {
+  if (adminHost !== null && typeof adminPort !== 'number') {
     reader.problem('PARLEY_ADMIN_HOST has no effect without PARLEY_ADMIN_PORT: set both or neither');
   }
   return {
-    /** The only port with /metrics; it has the probes too. 0 takes a free port. */
-    adminPort,
-    /** `host` by default (DECISIONS.md#the-admin-port). */
-    adminHost: adminHost ?? host,
+    /**
+     * The only port with /metrics; it has the probes too. 0 takes a free port, and `default` the
+     * first free one from ADMIN_PORTS on; null opens none.
+     */
+    adminPort: adminPort === 'off' ? null : adminPort,
+    /** Loopback, or `host` where a port is set (DECISIONS.md#the-admin-port). */
+    adminHost: adminHost ?? (typeof adminPort === 'number' ? host : '127.0.0.1'),
   };
 }
 

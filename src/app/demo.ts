@@ -26,6 +26,8 @@ import { statement } from '../platform/db/connection/statement.ts';
 /** The content of `demo.json`. */
 export interface DemoFile extends Demo {
   readonly base_url: string;
+  /** Where the metrics are; absent if no port has them. */
+  readonly admin_url?: string | undefined;
 }
 
 export interface Demo extends Pick<DemoRows, 'conversations' | 'inbox'> {
@@ -103,8 +105,12 @@ export async function seedDemo({
  * the tick in which the server begins to listen: the file exists before the first request is
  * answered, even if the port was 0.
  */
-export function writeDemoFile(path: string, demo: Demo, baseUrl: string): DemoFile {
-  const file: DemoFile = { base_url: baseUrl, ...demo };
+export function writeDemoFile(
+  path: string,
+  demo: Demo,
+  { baseUrl, adminUrl }: { readonly baseUrl: string; readonly adminUrl?: string | undefined },
+): DemoFile {
+  const file: DemoFile = { base_url: baseUrl, admin_url: adminUrl, ...demo };
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   mkdirSync(dirname(path), { recursive: true });
   try {

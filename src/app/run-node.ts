@@ -27,7 +27,8 @@ export async function runNode({ config, log, stop, supervision }: RunNodeOptions
     process.on('SIGHUP', () => void starting.then((app) => app.renewCertificate(), ignore));
   }
   const app = await starting;
-  log.info({ base_url: app.baseUrl, pid: process.pid, ...app.runsOn }, 'started');
+  const { baseUrl: base_url, adminUrl: admin_url } = app;
+  log.info({ base_url, admin_url, pid: process.pid, ...app.runsOn }, 'started');
   const reason = await stop.requested;
   app.leave();
   if (drainDelayMs > 0 && !stop.urgent.aborted) {

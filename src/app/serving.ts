@@ -5,7 +5,15 @@ import { RateSharing } from '../api/access/rate-sharing.ts';
 import { clientRoutes } from '../api/documents/client-package.ts';
 import { docsRoutes } from '../api/documents/pages/routes.ts';
 import { registryRoutes } from '../api/documents/registry/routes.ts';
-import { adminRoutes, askedHealth, healthOf, healthRoutes, metricsRoutes, ofNode } from '../api/health.ts';
+import {
+  adminRoutes,
+  askedHealth,
+  healthOf,
+  healthRoutes,
+  METRICS_ELSEWHERE,
+  metricsRoutes,
+  ofNode,
+} from '../api/health.ts';
 import { createHttp } from '../api/pipeline/pipeline.ts';
 import type { Route } from '../api/pipeline/route.ts';
 import { avatarRoutes } from '../core/accounts/avatars/avatar-routes.ts';
@@ -98,7 +106,6 @@ export async function openServing(
       ...consoleRoutes({
         version: runsOn.version,
         runsOn: () => ({ ...runsOn }),
-        metricsPath: config.adminPort === null ? '/metrics' : undefined,
         demo: demo && {
           commands: () => {
             const file = demo();
@@ -121,7 +128,7 @@ export async function openServing(
       ...avatarRoutes(avatars),
       ...features.publicRoutes,
       ...probes.health,
-      ...(config.adminPort === null ? probes.metrics : {}),
+      ...METRICS_ELSEWHERE,
     },
     authenticator,
     operatorKeys: new OperatorKeys(database),
@@ -170,13 +177,20 @@ interface Supervised {
 /** Keys live for a day, so one more hour does not matter. */
 const PURGE_EVERY_MS = 60 * 60 * 1_000;
 
-/** Serves `/metrics` and the probes on a separate port that operators hide from callers. */
+/**
+ * Serves `/metrics` and the probes on a separate port that operators hide from callers. Returns its
+ * URL, or undefined if there is none.
+ */
 export async function startAdminServer(
   { config, log, metrics, disposer, supervision }: PartOptions & Supervised,
   { probes, urls }: Pick<Serving, 'probes'> & { readonly urls: Urls },
-): Promise<void> {
-  const { adminPort, adminHost } = config;
-  if (adminPort === null) return;
+  adminPort: number | null,
+): Promise<string | undefined> {
+  const { adminHost } = config;
+  if (adminPort === null) {
+    if (config.adminPort !== null) log.warn('no port for the metrics is free: set PARLEY_ADMIN_PORT');
+    return undefined;
+  }
   const handler = createHttp({
     routes: [],
     publicRoutes: adminRoutes({ ...probes.health, ...probes.metrics }),
@@ -188,7 +202,12 @@ export async function startAdminServer(
     requestLogUrl: null,
   });
   const server = disposer.add('admin server', new HttpServer({ handler }), (it) => it.close());
-  await server.listen({ host: adminHost, port: adminPort, isShared: supervision !== undefined });
+  const port = await server.listen({
+    host: adminHost,
+    port: adminPort,
+    isShared: supervision !== undefined,
+  });
+  return `http://${adminHost.includes(':') ? `[${adminHost}]` : adminHost}:${port}`;
 }
 
 /** Opens the sockets of this node on the port of its HTTP server. */

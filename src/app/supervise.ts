@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { requireFreePort } from '../platform/http/free-port.ts';
+import { freeAdminPort, requireFreePort } from '../platform/http/free-port.ts';
 import { Disposer } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Config } from './config.ts';
@@ -19,7 +19,9 @@ export async function supervise(config: Config, log: Logger): Promise<number> {
   // The nodes share their ports with each other, and would share them with other programs too.
   const port = await requireFreePort(host, config.port, ORPHANS_MS);
   const adminPort =
-    config.adminPort === null ? null : await requireFreePort(adminHost, config.adminPort, ORPHANS_MS);
+    typeof config.adminPort === 'number'
+      ? await requireFreePort(adminHost, config.adminPort, ORPHANS_MS)
+      : config.adminPort && ((await freeAdminPort(adminHost)) ?? null);
   warnOfResets(log);
 
   const disposer = new Disposer();

@@ -315,7 +315,7 @@ async function openSockets(
 
 /** Returns how the node has ended sockets. */
 async function socketEnds(node: TestNode): Promise<{ total: number; byReason: Record<string, number> }> {
-  const text = await (await fetch(`${node.baseUrl}/metrics`)).text();
+  const text = await (await fetch(`${node.adminUrl}/metrics`)).text();
   const byReason: Record<string, number> = {};
   for (const [, reason, count] of text.matchAll(/^parley_sockets_closed_total\{reason="(\w+)"\} (\d+)$/gm)) {
     byReason[reason!] = Number(count);

@@ -28,7 +28,6 @@ t.test('the welcome page: the running server, links, commands to paste', async (
     '/console/',
     '/docs',
     '/demo/shop',
-    '/metrics',
     '/readyz',
     'npm run -s tail',
   ]) {

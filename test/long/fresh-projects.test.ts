@@ -37,7 +37,7 @@ const AS_USUAL = {
 };
 const NO_REGISTRY = { npm_config_registry: 'http://127.0.0.1:1/' };
 const PROJECTS = join(ROOT, 'test/fresh-projects');
-const app = await startTestApp(t);
+const app = await startTestApp(t, { PARLEY_ADMIN_PORT: '0' });
 const { account_id: account, api_key: token } = app.demo;
 const browser = await startChromium(t);
 const TARBALL = `${app.baseUrl}/v1/npm/@parley/client/-/client-${BUILD.version}.tgz`;
@@ -203,7 +203,7 @@ t.test('the app router of Next, on the server and in the browser', async (t) => 
 
 t.test('no project: a page imports /v1/client.js, under the policy of /docs', async (t) => {
   const read = async () => {
-    const metrics = await (await fetch(`${app.baseUrl}/metrics`)).text();
+    const metrics = await (await fetch(`${app.demo.admin_url}/metrics`)).text();
     return Number(/^parley_sockets_open (\d+)$/m.exec(metrics)?.[1]);
   };
   await until(async () => (await read()) === 0, { what: 'the sockets of the projects are closed' });

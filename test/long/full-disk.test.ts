@@ -49,7 +49,10 @@ t.test('a full disk of Postgres loses no acknowledged write', { skip }, async (t
   const readyz = await call('GET', '/readyz');
   t.match(readyz, { status: 200, body: { status: 'ready', postgres: 'disk_full' } }, 'it still reads');
   t.match(await call('GET', messages), { status: 200 });
-  t.match((await call('GET', '/metrics')).text, /^parley_postgres_errors_total\{code="53100"\} [1-9]/m);
+  t.match(
+    await (await fetch(`${demo.admin_url}/metrics`)).text(),
+    /^parley_postgres_errors_total\{code="53100"\} [1-9]/m,
+  );
 
   execFileSync('mount', ['-o', 'remount,size=32m', small]);
   t.match(await send(1_000), { status: 201 }, 'with room it goes on');
@@ -87,6 +90,7 @@ t.test('a full disk of uploads refuses uploads', { skip }, async (t) => {
 async function open(t: Test, url: string, dataDir = freshDirectory(t)) {
   const env = {
     ...UNSAFE_POSTGRES,
+    PARLEY_ADMIN_PORT: '0',
     DATABASE_URL: url,
     PORT: '0',
     PARLEY_DEMO: 'on',

@@ -6,6 +6,7 @@
  */
 
 import { readFileSync } from 'node:fs';
+import { get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
@@ -38,6 +39,20 @@ t.test('nodes that are restarted one second apart cost no request', async (t) =>
   const reasons = errors().match(/(?<=\*\d+ ).*?(?= while)/g);
   t.equal(refused.length, 0, `of ${load.sent.length}; ${[...new Set(reasons)].join(', ')}`);
   t.same(await checkCluster(cluster, [], load.acknowledged), []);
+});
+
+t.test('the balancer shows others neither the metrics nor who is ready', async (t) => {
+  const { balanced } = await start(t);
+  const statusFor = (path: string, localAddress: string) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      get(balanced.baseUrl + path, { localAddress, agent: false }, ({ statusCode }) =>
+        resolve(statusCode),
+      ).on('error', reject);
+    });
+  t.equal(await statusFor('/readyz', '127.0.0.1'), 200, 'its own check');
+  t.equal(await statusFor('/readyz', '127.0.0.2'), 403);
+  t.equal(await statusFor('/metrics', '127.0.0.1'), 404);
+  t.equal(await statusFor('/healthz', '127.0.0.2'), 200);
 });
 
 interface Balanced {

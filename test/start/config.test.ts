@@ -32,7 +32,7 @@ t.test('an empty environment is a newcomer on their own machine', async (t) => {
     rateLimit: { requests: 600, seconds: 60 },
     registration: 'closed',
     mailDomains: [],
-    adminPort: null,
+    adminPort: 'default',
     adminHost: '127.0.0.1',
     docsUrl: null,
     requestLogUrl: null,
@@ -189,6 +189,7 @@ const ACCEPTED: readonly (readonly [Environment, Partial<Config>])[] = [
     { PARLEY_ALLOWED_ORIGINS: 'https://a.example, http://localhost:5173' },
     { allowedOrigins: ['https://a.example', 'http://localhost:5173'] },
   ],
+  [{ PARLEY_ADMIN_PORT: 'off' }, { adminPort: null }],
   [{ PARLEY_ADMIN_PORT: '9090' }, { adminPort: 9090, adminHost: '127.0.0.1' }],
   [{ PARLEY_ADMIN_PORT: '9090', HOST: '0.0.0.0' }, { adminHost: '0.0.0.0' }],
   [
@@ -563,8 +564,13 @@ t.test('what is probably not meant is warned of', (t) => {
   t.match(warning, /^DATABSE_URL is not a variable of Parley, .* DATABASE_URL is set too/);
   t.strictSame(others, []);
   t.match(warningsOf({ DATABASE_URL: url }), [/^PARLEY_PUBLIC_URL is not set, and HOST is 0\.0\.0\.0: /]);
+  const admin = { HOST: '127.0.0.1', PARLEY_ADMIN_PORT: '9090' };
+  t.match(warningsOf({ ...admin, PARLEY_ADMIN_HOST: '0.0.0.0' }), [
+    /^PARLEY_ADMIN_PORT listens on 0\.0\.0\.0/,
+  ]);
   for (const env of [
     {},
+    admin,
     { DATABASE_URL: url, HOST: '127.0.0.1' },
     { DATABASE_URL: url, HOST: 'localhost' },
   ]) {

@@ -124,7 +124,7 @@ t.test('a second start keeps rows and keys, and issues new tokens', async (t) =>
   const { database, tokens } = await open(t);
   const path = demoFilePath(t.testdir());
   const first = await seedDemo({ database, tokens, path });
-  writeDemoFile(path, first, BASE_URL);
+  writeDemoFile(path, first, { baseUrl: BASE_URL });
   const second = await seedDemo({ database, tokens, path });
   t.strictSame(withoutTokens(second), withoutTokens(first));
   t.not(second.users.ada.access_token, first.users.ada.access_token);
@@ -167,7 +167,7 @@ t.test('a key that is lost or no longer valid is replaced, the other one stays',
   t.not(lost.api_key, first.api_key);
   t.ok(await isValidApiKey(database, account_id, lost.api_key));
 
-  writeDemoFile(path, lost, BASE_URL);
+  writeDemoFile(path, lost, { baseUrl: BASE_URL });
   const { id } = await database.kysely
     .selectFrom('api_keys')
     .select('id')
@@ -205,13 +205,13 @@ t.test('the file is private, whole and replaced in one step', async (t) => {
   const path = demoFilePath(directory);
   const demo = await seedDemo({ database, tokens, path });
   t.notOk(existsSync(directory), 'seeding writes no file');
-  writeDemoFile(path, demo, BASE_URL);
+  writeDemoFile(path, demo, { baseUrl: BASE_URL });
   t.equal(statSync(path).mode & 0o777, 0o600);
   t.strictSame(JSON.parse(readFileSync(path, 'utf8')), { base_url: BASE_URL, ...demo });
   const { ino } = statSync(path);
 
   chmodSync(path, 0o644);
-  writeDemoFile(path, demo, 'http://127.0.0.1:9090');
+  writeDemoFile(path, demo, { baseUrl: 'http://127.0.0.1:9090' });
   t.equal(statSync(path).mode & 0o777, 0o600, 'whatever the file before was');
   t.not(statSync(path).ino, ino);
   t.strictSame(readdirSync(directory), ['demo.json'], 'nothing else is left');

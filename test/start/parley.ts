@@ -21,6 +21,9 @@ export const PARLEY = [
 /** The Postgres of the tests does not wait for its disk. */
 export const UNSAFE_POSTGRES = { PARLEY_UNSAFE_POSTGRES: 'accept' } as const;
 
+/** No test needs a fixed port: a test that reads metrics asks for a free one. */
+const OF_TESTS = { ...UNSAFE_POSTGRES, PARLEY_ADMIN_PORT: 'off' } as const;
+
 export interface Finished {
   readonly code: number | null;
   readonly stdout: string;
@@ -30,7 +33,7 @@ export interface Finished {
 /** Runs a subcommand to its end. */
 export function runParley(args: readonly string[], env: NodeJS.ProcessEnv, cwd = ROOT): Promise<Finished> {
   const [file, ...rest] = PARLEY;
-  return runProgram(file, [...rest, ...args], { ...UNSAFE_POSTGRES, ...env }, cwd);
+  return runProgram(file, [...rest, ...args], { ...OF_TESTS, ...env }, cwd);
 }
 
 export function runProgram(
@@ -101,7 +104,7 @@ export function startParley(t: Teardown, env: NodeJS.ProcessEnv, options: StartO
   const { command, ...spawnOptions } = options;
   const [file, args] =
     command === undefined
-      ? inCleanEnvironment([...PARLEY, 'start'], { ...UNSAFE_POSTGRES, ...env })
+      ? inCleanEnvironment([...PARLEY, 'start'], { ...OF_TESTS, ...env })
       : inCleanEnvironment(command, env);
   const child = spawn(file, args, {
     cwd: ROOT,

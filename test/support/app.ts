@@ -71,6 +71,7 @@ export async function startTestApp(
     PARLEY_DEMO: 'on',
     PARLEY_DATA_DIR: dataDir,
     PARLEY_RATE_LIMIT: 'off',
+    PARLEY_ADMIN_PORT: 'off',
     ...UNSAFE_POSTGRES,
     ...env,
   });

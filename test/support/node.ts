@@ -32,6 +32,7 @@ export const AUDIT_KEY = Buffer.alloc(32, 'parley').toString('base64');
 /** A whole Parley process over the given Postgres and Redis, with the demo account. */
 export class TestNode {
   readonly baseUrl: string;
+  readonly adminUrl: string;
   readonly demo: DemoFile;
   readonly dataDir: string;
   readonly running: Running;
@@ -43,6 +44,8 @@ export class TestNode {
     this.dataDir = dataDir;
     this.demo = demo;
     this.baseUrl = demo.base_url;
+    // An earlier version has the metrics on the port of its API.
+    this.adminUrl = demo.admin_url ?? demo.base_url;
   }
 
   /** Returns the same node for requests of another Service-Version. */
@@ -145,7 +148,7 @@ export class TestNode {
    * is none.
    */
   async metric(name: string): Promise<number> {
-    const text = await (await fetch(`${this.baseUrl}/metrics`)).text();
+    const text = await (await fetch(`${this.adminUrl}/metrics`)).text();
     const line = text.split('\n').find((line) => line.startsWith(`${name} `));
     return Number(line?.split(' ').at(-1) ?? 0);
   }
@@ -169,6 +172,7 @@ export async function startNode(t: Teardown, options: NodeOptions): Promise<Test
     PARLEY_AUDIT_KEY: AUDIT_KEY,
     PARLEY_RATE_LIMIT: 'off',
     PARLEY_LOG_LEVEL: 'warn',
+    ...(earlier === undefined && { PARLEY_ADMIN_PORT: '0' }),
     // On a busy machine the sockets of a test answer heartbeats late.
     PARLEY_SOCKET_PONG_MS: '60000',
     // Unknown to earlier commits, which refuse it.

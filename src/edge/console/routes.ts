@@ -14,8 +14,6 @@ import { type Welcome, type WelcomeLink, welcomePage } from './welcome-page.ts';
 export interface ConsoleOptions {
   readonly version: string;
   readonly runsOn: () => Readonly<Record<string, string>>;
-  /** Undefined if the metrics have a port of their own. */
-  readonly metricsPath: string | undefined;
   /** Undefined unless the demo account is on and only this machine can reach the node. */
   readonly demo: ConsoleDemo | undefined;
 }
@@ -36,13 +34,10 @@ interface ConsoleDemo {
  * must be this machine's, so a foreign name that points at it gets nothing. A request of another
  * page, which browsers mark by Origin, is refused.
  */
-export function consoleRoutes({ version, runsOn, metricsPath, demo }: ConsoleOptions): PublicRoutes {
+export function consoleRoutes({ version, runsOn, demo }: ConsoleOptions): PublicRoutes {
   const links: readonly WelcomeLink[] = [
     CONSOLE,
     { path: '/docs', title: 'Docs', summary: 'the API, the socket, errors, agents.' },
-    ...(metricsPath === undefined
-      ? []
-      : [{ path: metricsPath, title: 'Metrics', summary: 'for Prometheus.' }]),
     { path: '/readyz', title: 'Health', summary: 'whether this node can serve.' },
   ];
   const welcome: PublicRoute = (request) => {

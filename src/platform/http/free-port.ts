@@ -20,6 +20,21 @@ export async function requireFreePort(host: string, port: number, patienceMs = 0
   }
 }
 
+/** Ports of the admin server where none is set: Prometheus' own range of exporters begins there. */
+const ADMIN_PORTS = { first: 9_464, count: 20 } as const;
+
+/** Returns the first free port of ADMIN_PORTS, or undefined if all are in use. */
+export async function freeAdminPort(host: string): Promise<number | undefined> {
+  for (let port = ADMIN_PORTS.first; port < ADMIN_PORTS.first + ADMIN_PORTS.count; port++) {
+    try {
+      return await tryListening(host, port);
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw cause;
+    }
+  }
+  return undefined;
+}
+
 const AGAIN_MS = 100;
 
 function tryListening(host: string, port: number): Promise<number> {

@@ -77,6 +77,10 @@ export const PROCESSES: Kind<number> = {
       : wholeNumber(1, MOST_PROCESSES).parse(text),
 };
 export const PORT_NUMBER = wholeNumber(0, 65_535);
+export const ADMIN_PORT: Kind<number | 'off'> = {
+  accepts: 'a port, from 0 to 65535, or off',
+  parse: (text) => (text === 'off' ? text : PORT_NUMBER.parse(text)),
+};
 export const HOST = matching('an address or host name to listen on', /^[\w.:%-]+$/);
 export const LOG_LEVEL = oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']);
 export const ACCEPTED: Kind<boolean> = {
