@@ -100,7 +100,7 @@ const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['record'],
   ],
   'packages/client': [
-    ['ai', 'connect', 'react'],
+    ['ai', 'connect', 'native', 'react'],
     ['client'],
     ['live-api', 'store'],
     ['api', 'conversation'],
