@@ -15,8 +15,8 @@ cpSync(EXAMPLE, directory, { recursive: true, filter: (path) => !path.includes('
 cpSync(join(builtClient(), 'dist/served/package.tgz'), join(directory, 'parley-client.tgz'));
 
 t.test('it is installed from its lock file, with the package that a server offers', async () => {
-  await npm('ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline');
-  await npm('install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', './parley-client.tgz');
+  const quiet = ['--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'];
+  await npm('install', ...quiet, './parley-client.tgz');
 });
 
 t.test('its types, in which those of React Native fit the ports of the SDK', async () => {

@@ -21,9 +21,9 @@ interface NetworkState {
 }
 
 /**
- * Returns the `activity` of an app for `connect`: `appActivity(AppState)`. The person is away in the
- * background, where the client waits for up to five minutes between two tries; it tries at once when
- * the app is back. With `NetInfo` it also tries when the network is back or another one.
+ * Returns the `activity` of an app for `connect`: `appActivity(AppState)`. The person is away in
+ * the background, where the client waits for up to five minutes between two tries; it tries at once
+ * when the app is back. With `NetInfo` it also tries when the network is back or another one.
  */
 export function appActivity(appState: AppStateLike, network?: NetworkEvents): Activity {
   // Below the control center an app is `inactive`, and still seen.

@@ -6,8 +6,8 @@ import { ownerOf, type StoreOptions } from '../store/store-owner.ts';
 import { SharedPlace } from './shared-place.ts';
 
 /**
- * A storage of an app that outlives it, such as AsyncStorage or `expo-sqlite/kv-store`. A value must
- * be stored when `setItem` resolves, and be the old or the new one after a crash.
+ * A storage of an app that outlives it, such as AsyncStorage or `expo-sqlite/kv-store`. A value
+ * must be stored when `setItem` resolves, and be the old or the new one after a crash.
  */
 export interface AppStorage {
   getItem(key: string): Promise<string | null>;
@@ -21,9 +21,9 @@ export interface AppStoreOptions extends StoreOptions {
 }
 
 /**
- * Returns a store for `connect` that keeps outgoing messages in the storage of an app. Stores of the
- * same account and actor, or name, share their messages. Call its `clear()` at the sign-out. Throws
- * a TypeError without exactly one of `actor` and `name`.
+ * Returns a store for `connect` that keeps outgoing messages in the storage of an app. Stores of
+ * the same account and actor, or name, share their messages. Call its `clear()` at the sign-out.
+ * Throws a TypeError without exactly one of `actor` and `name`.
  */
 export function openStore(options: AppStoreOptions): OutboxStore {
   return new KeyValueStore(options);

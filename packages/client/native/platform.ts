@@ -1,6 +1,7 @@
 /**
  * Adds the standard names that the SDK uses and React Native lacks: DOMException, and before
- * release 0.87 the reasons of abort signals. Nothing that is there is replaced by another behaviour.
+ * release 0.87 the reasons of abort signals. Nothing that is there is replaced by another
+ * behaviour.
  */
 
 globalThis.DOMException ??= class extends Error {

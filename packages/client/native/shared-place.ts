@@ -2,8 +2,8 @@ import type { OutboxNews, OutboxPeers } from '../store/outbox-record.ts';
 import { SerialQueue } from '../timing/serial-queue.ts';
 
 /**
- * The stores of one name share it, as tabs share a lock and a channel: React Native has neither, and
- * an app is one process.
+ * The stores of one name share it, as tabs share a lock and a channel: React Native has neither,
+ * and an app is one process.
  */
 export class SharedPlace {
   static readonly #all = new Map<string, SharedPlace>();
