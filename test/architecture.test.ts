@@ -103,7 +103,7 @@ const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'packages/client': [
     ['add', 'ai', 'react'],
     ['index'],
-    ['connect'],
+    ['connect', 'native'],
     ['client'],
     ['live-api', 'store', 'timeline', 'writing'],
     ['api', 'conversation'],

@@ -21,11 +21,11 @@ import {
   type SubscribeOptions,
 } from './events/client-events.ts';
 import { DeliveredVersions, isNewsOf } from './events/conversation-feed.ts';
+import type { Activity } from './link/activity.ts';
 import type { CallOptions } from './link/call-scope.ts';
 import type { Connection, Incoming } from './link/connection.ts';
 import { type RequestOp, Requests, type RequestsHost } from './link/requests.ts';
 import { type LinkOptions, type ReadyFrame, SocketLink } from './link/socket-link.ts';
-import { isHidden, type PageEvents, watchPage } from './link/source.ts';
 import type { Transport } from './link/transport.ts';
 import { LiveApi } from './live-api.ts';
 import type { Outbox, OutboxHost } from './outbox/outbox.ts';
@@ -35,7 +35,7 @@ import type { TypedFetch } from './rest/typed-fetch.ts';
 import type { OutboxStore } from './store/outbox-store.ts';
 
 export interface ClientOptions extends Omit<LinkOptions, 'call'>, RestOptions {
-  readonly page: PageEvents | undefined;
+  readonly activity: Activity | undefined;
   readonly presence: DeclaredStatus | false;
   readonly store: OutboxStore | undefined;
 }
@@ -63,7 +63,7 @@ export class Client extends LiveApi {
   /** Use `connect`. */
   constructor(options: ClientOptions) {
     super(options.timing);
-    const { timing, page, credential } = options;
+    const { timing, activity, credential } = options;
     const { signal: closing } = this.closing;
     const failed = (error: ClientError) => {
       const news = this.connection.failed(error);
@@ -79,7 +79,7 @@ export class Client extends LiveApi {
       timing,
       closing,
       current: () => this.#link.current,
-      isHidden: () => isHidden(page),
+      isAway: () => activity?.isActive() === false,
       isCaughtUp: (conversationId) => {
         const feed = this.#feeds.get(conversationId);
         return feed === undefined || !this.#unsettled.has(feed);
@@ -108,12 +108,12 @@ export class Client extends LiveApi {
       },
     );
     this.#link.open();
-    if (page === undefined) return;
-    const wake = () => {
+    if (activity === undefined) return;
+    const unwatch = activity.onChange(() => {
       this.#link.wake();
       this.#rest.wake();
-    };
-    const unwatch = watchPage(page, wake, () => this.#requests.declare());
+      this.#requests.declare();
+    });
     closing.addEventListener('abort', unwatch);
   }
 

@@ -2,10 +2,11 @@ import type { DeclaredStatus } from '@parley/protocol/resources/activity.ts';
 import { NEWEST_VERSION, STREAMS_SINCE } from '@parley/protocol/versions.ts';
 import { Client } from './client.ts';
 import { tried } from './errors/tried.ts';
+import { type Activity, activityOf, type PageEvents, platformPage } from './link/activity.ts';
 import type { SocketConstructor } from './link/connection.ts';
 import { Credential, isVisible } from './link/credential.ts';
 import { OriginCheck } from './link/origin-check.ts';
-import { askSource, type PageEvents, platformPage, type Source } from './link/source.ts';
+import { askSource, type Source } from './link/source.ts';
 import { speaks } from './link/spoken-version.ts';
 import { TRANSPORTS, type Transport } from './link/transport.ts';
 import { TransportChoice } from './link/transport-choice.ts';
@@ -42,8 +43,13 @@ export interface ConnectOptions {
   /** In a browser, the page's own events by default. */
   readonly page?: PageEvents;
   /**
-   * The caller's presence while connected; `online` is `away` while the page is hidden. False
-   * declares none. By default `online` in a page, and none elsewhere.
+   * Whether a person has the application before it: the visibility of the page by default. In React
+   * Native pass `appActivity(AppState)` of `@parley/client/native`.
+   */
+  readonly activity?: Activity;
+  /**
+   * The caller's presence while connected; `online` is `away` in the background. False declares
+   * none. By default `online` in a page or with an `activity`, and none elsewhere.
    */
   readonly presence?: DeclaredStatus | false;
   /** Longest wait between two tries, in milliseconds; 15,000 by default. */
@@ -68,7 +74,8 @@ export function connect({
   // Browsers refuse to call it as a method of another object.
   fetch = (...request) => globalThis.fetch(...request),
   page = platformPage(),
-  presence = page !== undefined && 'online',
+  activity = page && activityOf(page),
+  presence = activity !== undefined && 'online',
   mostWaitMs = 15_000,
   timing = SYSTEM_TIMING,
   store,
@@ -77,7 +84,10 @@ export function connect({
   if (!isVisible(account)) throw new TypeError('account must be an id like acc_….');
   if (store !== undefined && store.account !== account) throw new TypeError('store is of another account.');
   const usable = transports.filter((transport) =>
-    transport === 'websocket' ? WebSocket !== undefined : speaks(version, STREAMS_SINCE),
+    transport === 'websocket'
+      ? WebSocket !== undefined
+      : // Without streams an answer is there only as a whole.
+        speaks(version, STREAMS_SINCE) && (transport === 'poll' || 'ReadableStream' in globalThis),
   );
   let cell: string | undefined;
   const origin = async () => cell ?? base ?? askSource('url_source', url as Source, baseUrlOf, timing);
@@ -95,9 +105,9 @@ export function connect({
     WebSocket,
     fetch,
     XMLHttpRequest,
-    page,
+    activity,
     presence,
-    mostWaitMs,
+    mostWaitMs: () => activity?.mostWaitMs ?? mostWaitMs,
     timing,
     store,
   });
@@ -111,14 +121,14 @@ const PLATFORM: Pick<ConnectOptions, 'WebSocket' | 'XMLHttpRequest'> = globalThi
  * of the socket. Throws TypeError for text that cannot be the URL of a server.
  */
 export function baseUrlOf(text: unknown): string {
-  const url = tried(() => new URL(text as string));
-  const scheme = url?.protocol.replace('ws', 'http');
-  if (!url || !/^https?:$/.test(scheme!) || url.search + url.hash + url.username + url.password) {
+  // The URL of React Native reads http: and https: alone.
+  const url = tried(() => new URL(String(text).replace(/^\s*ws/i, 'http')));
+  if (!url || !/^https?:$/.test(url.protocol) || url.search + url.hash + url.username + url.password) {
     throw new TypeError(
       `url must be the address of a Parley server, such as https://chat.example, not ${JSON.stringify(text)}.`,
     );
   }
-  return `${scheme}//${url.host}${url.pathname.replace(API_PATH, '').replace(/\/+$/, '')}`;
+  return `${url.protocol}//${url.host}${url.pathname.replace(API_PATH, '').replace(/\/+$/, '')}`;
 }
 
 const API_PATH = /\/v1(\/realtime)?\/*$/;

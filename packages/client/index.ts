@@ -69,10 +69,10 @@ export type {
 } from './events/conversation-feed.ts';
 export type { Inbox } from './inbox/inbox.ts';
 export type { InboxQuery, InboxSnapshot } from './inbox/inbox-snapshot.ts';
+export type { Activity, PageEvents } from './link/activity.ts';
 export type { CallOptions } from './link/call-scope.ts';
 export type { SocketConstructor, SocketLike } from './link/connection.ts';
 export type { RequestOp } from './link/requests.ts';
-export type { PageEvents } from './link/source.ts';
 export type { Transport } from './link/transport.ts';
 export type { KeyValueStorage } from './link/transport-memory.ts';
 export type { ConnectionSnapshot, ConnectionStatus } from './live/connection-status.ts';

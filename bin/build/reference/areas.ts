@@ -16,6 +16,7 @@ export const AREAS: readonly Area[] = [
       'client/client.ts',
       'client/events/client-events.ts',
       'client/link/source.ts',
+      'client/link/activity.ts',
     ],
   },
   {
@@ -70,6 +71,11 @@ export const AREAS: readonly Area[] = [
     of: ['client/react/headless/', 'client/react/parts/', 'client/timeline/', 'client/writing/'],
   },
   { title: 'React', about: 'Hooks over the live objects.', of: ['client/react/'] },
+  {
+    title: 'React Native',
+    about: 'What an app passes to connect: its state, and a storage for what is written offline.',
+    of: ['client/native/'],
+  },
   { title: 'useChat of the AI SDK', about: 'A run of an agent as a chat of the AI SDK.', of: ['client/ai/'] },
   {
     title: 'What is written offline',

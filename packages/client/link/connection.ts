@@ -102,6 +102,13 @@ export class Connection {
     this.#sendAllowed();
   }
 
+  /** Ends soon unless the server answers. Requests over HTTP end by themselves. */
+  check(): void {
+    if (this.transport !== 'websocket') return;
+    this.ask('ping', {}, () => {});
+    this.#watch(FIRST_FRAME_MS);
+  }
+
   /** Closes the socket, and reports that like any end. */
   close(code = 1000): void {
     if (this.#ended) return;
@@ -158,9 +165,9 @@ export class Connection {
   }
 
   /** Ends silent connections: a vanished peer may leave one open for minutes. */
-  #watch(): void {
+  #watch(mostMs = this.#silenceMs): void {
     this.#stopWatch();
-    this.#stopWatch = this.#options.timing.after(this.#silenceMs, () => {
+    this.#stopWatch = this.#options.timing.after(mostMs, () => {
       this.#socket.close();
       this.#end({ code: 1006, reason: 'The server fell silent.' });
     });

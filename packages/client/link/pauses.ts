@@ -35,12 +35,12 @@ export class Pauses {
 /** The wait before a try: random below a doubling bound, as a lost node had many clients. */
 export class Backoff {
   readonly #timing: Pick<Timing, 'random'>;
-  readonly #mostMs: number;
+  readonly #mostMs: () => number;
   readonly #firstMs: number;
   #tries = 0;
 
-  /** The bound is `firstMs` at first and `mostMs` at last, in milliseconds. */
-  constructor(timing: Pick<Timing, 'random'>, mostMs: number, firstMs = 250) {
+  /** The bound is `firstMs` at first and `mostMs()` at last, in milliseconds. */
+  constructor(timing: Pick<Timing, 'random'>, mostMs: () => number, firstMs = 250) {
     this.#timing = timing;
     this.#mostMs = mostMs;
     this.#firstMs = firstMs;
@@ -48,7 +48,7 @@ export class Backoff {
 
   /** Returns the next wait in ms. */
   next(): number {
-    const boundMs = Math.min(this.#mostMs, this.#firstMs * 2 ** this.#tries);
+    const boundMs = Math.min(this.#mostMs(), this.#firstMs * 2 ** this.#tries);
     this.#tries += 1;
     return this.#timing.random() * boundMs;
   }

@@ -16,8 +16,8 @@ export interface RequestsHost {
   /** Aborts when the client is closed. */
   readonly closing: AbortSignal;
   current(): Connection | undefined;
-  /** Whether the page is hidden, so that the person is away. */
-  isHidden(): boolean;
+  /** Whether the application is in the background, so that the person is away. */
+  isAway(): boolean;
   /** Returns false while the connection is catching up with a followed conversation. */
   isCaughtUp(conversationId: string): boolean;
 }
@@ -70,14 +70,14 @@ export class Requests {
     this.flush();
   }
 
-  /** Declares the presence again, because the connection is new or the page was hidden or shown. */
+  /** Declares the presence again, because the connection is new or the person comes or goes. */
   declare(connection: Connection | undefined = this.#host.current()): void {
     if (this.#presence) connection?.ask('presence', this.#shown(this.#presence), () => {});
   }
 
   /** Returns what others see of a declared presence. */
   #shown(status: DeclaredStatus): CommandFields<'presence'> {
-    return { status: this.#host.isHidden() ? 'away' : status };
+    return { status: this.#host.isAway() ? 'away' : status };
   }
 
   /** Sends the waiting requests that the current connection can take. */

@@ -14,8 +14,8 @@ export interface Server {
   readonly version: string;
   readonly credential: Credential;
   readonly fetch: typeof fetch;
-  /** Longest wait between two tries, in milliseconds. */
-  readonly mostWaitMs: number;
+  /** Returns the longest wait between two tries, in milliseconds: longer in the background. */
+  readonly mostWaitMs: () => number;
   readonly timing: Timing;
 }
 

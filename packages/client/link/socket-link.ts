@@ -99,7 +99,7 @@ export class SocketLink {
     this.#options = options;
     this.#listener = listener;
     this.#backoff = new Backoff(options.timing, options.mostWaitMs);
-    this.#climbs = new Backoff(options.timing, MOST_CLIMB_MS, FIRST_CLIMB_MS);
+    this.#climbs = new Backoff(options.timing, () => MOST_CLIMB_MS, FIRST_CLIMB_MS);
   }
 
   get phase(): 'open' | 'opening' | 'waiting' {
@@ -111,8 +111,12 @@ export class SocketLink {
     this.#try(NEXT);
   }
 
-  /** Tries now, as the network is back or the page visible, but keeps a wait from the server. */
+  /**
+   * Tries now, as something has changed for the better, but keeps a wait from the server.
+   * Checks the current connection, which may have been cut unnoticed.
+   */
   wake(): void {
+    this.current?.check();
     this.#try(WAKE);
   }
 

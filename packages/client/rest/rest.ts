@@ -172,9 +172,10 @@ interface Call {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Returns a UUID. Pages without TLS lack crypto.randomUUID. */
+/** Returns a UUID. Pages without TLS lack crypto.randomUUID, React Native lacks all of crypto. */
 export function randomId(): string {
-  return hexOf(crypto.getRandomValues(new Uint8Array(16)));
+  const bytes = new Uint8Array(16);
+  return hexOf(globalThis.crypto?.getRandomValues(bytes) ?? bytes.map(() => Math.random() * 256));
 }
 
 /** The sub-objects of events, and the reactions, which have their own events. */

@@ -6,23 +6,12 @@ import { answerOf, deleteAll, Objects } from './objects.ts';
 import type { OutboxNews, OutboxPeers, OutboxRecord } from './outbox-record.ts';
 import { OutboxStore } from './outbox-store.ts';
 import { PLATFORM } from './platform.ts';
+import { ownerOf, type StoreOptions } from './store-owner.ts';
 
 export type { OutgoingMessage } from '../outbox/outbox.ts';
 export type { OutboxFailure, OutboxNews, OutboxPeers, OutboxRecord } from './outbox-record.ts';
 export { OutboxStore } from './outbox-store.ts';
-
-/** The owner of a store's messages, which the page must know without a connection. */
-export interface StoreOptions {
-  /** The account that is passed to `connect`. */
-  readonly account: string;
-  /** The id of the signed-in actor, or `ext:` and its own id. Without it `name` is required. */
-  readonly actor?: string;
-  /**
-   * Any name that the page has for the signed-in person, in place of `actor`. The store belongs to
-   * the actor of the first client that connects with it, until it is cleared.
-   */
-  readonly name?: string;
-}
+export type { StoreOptions } from './store-owner.ts';
 
 /**
  * Returns a store in the IndexedDB of this origin for `connect`. All tabs with the same account and
@@ -30,10 +19,9 @@ export interface StoreOptions {
  * sign-out. Throws a TypeError without exactly one of `actor` and `name`. Without IndexedDB, the
  * client emits `error` with the reason `store` and works without a store.
  */
-export function openStore({ account, actor, name }: StoreOptions): OutboxStore {
-  if (actor !== undefined && name === undefined) return new IndexedDbStore(account, actor);
-  if (actor === undefined && name !== undefined) return new NamedStore(account, name);
-  throw new TypeError('A store is for an actor or has a name: pass one of the two.');
+export function openStore({ account, ...owner }: StoreOptions): OutboxStore {
+  const { actor, isNamed } = ownerOf(owner);
+  return isNamed ? new NamedStore(account, actor) : new IndexedDbStore(account, actor);
 }
 
 interface Row {

@@ -255,7 +255,7 @@ t.test('the reaction to each close code', async (t) => {
 
 t.test('delays between connections have full jitter up to a bound', async (t) => {
   const chances = [0, 0.5, 0.999, 0.5, 0.5, 0.5];
-  const backoff = new Backoff({ random: () => chances.shift() ?? 0.5 }, 2_000);
+  const backoff = new Backoff({ random: () => chances.shift() ?? 0.5 }, () => 2_000);
   const waits = Array.from({ length: 6 }, () => backoff.next());
   t.strictSame(waits, [0, 250, 999, 1_000, 1_000, 1_000]);
   backoff.reset();

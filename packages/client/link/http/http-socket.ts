@@ -163,7 +163,7 @@ export class HttpSocket implements SocketLike {
     const stopWatch = this.#options.timing.after(FIRST_FRAME_MS, held);
     try {
       const response = await this.#post('streams', {}, signal);
-      if (!response.ok || response.body === null) await answerOf(response);
+      if (!response.ok || !response.body) await answerOf(response);
       for await (const data of dataOf(response.body!)) {
         stopWatch();
         if (signal.aborted) break;
