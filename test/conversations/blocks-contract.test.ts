@@ -49,7 +49,7 @@ t.test('a customer that the team has blocked reads, and writes nowhere', async (
     id: blocked.body.id,
     object: 'block',
     scope: 'account',
-    actor: { ...customer.actor, external_id: null },
+    actor: { ...customer.actor, external_id: null, username: null },
     blocked_by: blocked.body.blocked_by,
     created_at: blocked.body.created_at,
   });
