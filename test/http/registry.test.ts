@@ -63,8 +63,8 @@ t.test('npm gets what it needs to install', async (t) => {
   const { modified } = others;
   t.strictSame(others, { name: '@parley/client', 'dist-tags': { latest: BUILD.version }, modified });
   t.ok(Date.parse(modified ?? '') > 0);
-  const { name, peerDependencies, peerDependenciesMeta, engines } = MANIFEST;
-  const needed = { name, version: BUILD.version, peerDependencies, peerDependenciesMeta, engines };
+  const { name, bin, peerDependencies, peerDependenciesMeta, engines } = MANIFEST;
+  const needed = { name, version: BUILD.version, bin, peerDependencies, peerDependenciesMeta, engines };
   const { dist } = (await read()).versions[BUILD.version]!;
   t.strictSame(versions, { [BUILD.version]: { ...needed, dist } });
 });
