@@ -48,7 +48,8 @@ t.test('the tarball has bundles, source maps, declarations, texts and the source
   const { scripts, dependencies, sideEffects, exports } = MANIFEST;
   t.strictSame(
     { scripts, dependencies, sideEffects },
-    // A bundler that drops what is imported for nothing keeps the style sheet and what an app lacks.
+    // A bundler that drops what is imported for nothing keeps the style sheet and what an app
+    // lacks.
     { scripts: undefined, dependencies: undefined, sideEffects: ['**/*.css', './dist/native.js'] },
   );
   for (const [entry, conditions] of Object.entries<object>(exports)) {
