@@ -1,4 +1,4 @@
-import { type Principal, seesWholeAccount } from '../../api/access/principal.ts';
+import { knowsUsers, type Principal } from '../../api/access/principal.ts';
 import { IS_MEMBER } from './membership.ts';
 
 /**
@@ -11,12 +11,9 @@ export type Acquainted = string | null;
 
 /** Returns how far the caller knows the users of its account. */
 export function acquainted(principal: Principal): Acquainted {
-  const { people, customer, actor, permissions } = principal;
-  if (people === 'everyone' || customer || seesWholeAccount(principal)) return null;
-  return ADMINISTRATION.some((permission) => permissions.has(permission)) ? null : actor.id;
+  const { people, customer, actor } = principal;
+  return people === 'everyone' || customer || knowsUsers(principal) ? null : actor.id;
 }
-
-const ADMINISTRATION = ['users:read', 'users:create', 'users:update'];
 
 /** SQL, SELECT: the actors `theirs` that share a conversation with this one, and itself. */
 export function companionsOf(actorId: string): string {
