@@ -25,8 +25,13 @@ export function companionsOf(actorId: string): string {
  * SQL: whether an Acquainted, a parameter, knows the actor under an alias. Null costs no look-up.
  */
 export function isKnown(acquainted: `$${number}`, a = 'a'): string {
-  return `(${acquainted}::text IS NULL OR ${a}.type <> 'user' OR ${a}.customer OR ${a}.id = ${acquainted}
-      OR EXISTS (${companionsOf(acquainted)} AND theirs.actor_id = ${a}.id))`;
+  return `(${acquainted}::text IS NULL OR ${isCompanion(acquainted, a)})`;
+}
+
+/** SQL: whether an actor that knows its companions alone knows the actor under an alias. */
+export function isCompanion(actorId: string, a = 'a'): string {
+  return `(${a}.type <> 'user' OR ${a}.customer OR ${a}.id = ${actorId}
+      OR EXISTS (${companionsOf(actorId)} AND theirs.actor_id = ${a}.id))`;
 }
 
 /**
