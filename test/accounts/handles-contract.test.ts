@@ -162,6 +162,30 @@ for (const setting of ['everyone', 'admins'] as const) {
   });
 }
 
+t.test('streams and polls show what sockets do', async (t) => {
+  const body = { subscribe: [{ conversation_id: ofCustomer, after_sequence: 0 }] };
+  for (const setting of ['everyone', 'admins'] as const) {
+    await set(setting);
+    const told = newBody();
+    await say(grace.access_token, ofCustomer, told, { audience: 'customer', link: grace.id });
+    for (const [name, { token, sees, isCustomer }] of Object.entries(READERS)) {
+      // Agents have none.
+      if (name === 'agent') continue;
+      // A customer is shown a persona.
+      const seesAll = !isCustomer && (setting === 'everyone' || sees === null);
+      const polled = await change('POST', '/v1/realtime/poll', { token, body: { ...body, wait_ms: 0 } });
+      for (const [way, text] of [
+        ['poll', polled.text],
+        ['stream', await streamed(token, body, told)],
+      ] as const) {
+        t.ok(text.includes(told), `${name}: ${way}`);
+        const shown = [...ADDRESSES].filter(([id, address]) => id !== sees && text.includes(address));
+        t.equal(shown.length > 0, seesAll, `${name}: ${way} by ${setting}`);
+      }
+    }
+  }
+});
+
 t.test('open sockets follow the setting', async (t) => {
   await set('everyone');
   const [client, old, admin] = await Promise.all([
@@ -292,6 +316,30 @@ async function follow(
   if (ok !== true) throw new Error(JSON.stringify(error));
   await client.frame('caught_up');
   return client;
+}
+
+/** Returns what a stream sends until it has this text. */
+async function streamed(token: string, body: object, until: string): Promise<string> {
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    'Content-Type': 'application/json',
+    'Service-Version': NEWEST_VERSION,
+    'Service-Account': demo.account_id,
+  };
+  const ending = new AbortController();
+  const { body: bytes } = await fetch(`${app.baseUrl}/v1/realtime/streams`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+    signal: ending.signal,
+  });
+  let text = '';
+  for await (const piece of bytes!.pipeThrough(new TextDecoderStream())) {
+    text += piece;
+    if (text.includes(until) && text.endsWith('\n\n')) break;
+  }
+  ending.abort();
+  return text;
 }
 
 function say(

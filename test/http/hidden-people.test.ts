@@ -66,6 +66,29 @@ t.test('shared: no answer has a user whom the reader does not know', async (t) =
   await set({ people: 'everyone' });
 });
 
+t.test('shared: a query takes the id of a stranger as it takes one of nobody', async (t) => {
+  await set({ people: 'shared' });
+  let asked = 0;
+  for (const { name, method, path, query } of routes) {
+    const { properties = {} } = (query ?? {}) as SchemaObject;
+    for (const parameter of Object.keys(properties)) {
+      if (method !== 'GET' || path.includes(':') || !/(^|_)ids?(\[\])?$/.test(parameter)) continue;
+      if (parameter === 'external_id') continue;
+      const answer = async (id: string) => {
+        const needed = name === 'search' ? '&q=ahoy' : '';
+        const { status, text } = await call('GET', `${path}?${parameter}=${id}${needed}`, {
+          token: reader.token,
+        });
+        return { status, text: text.replaceAll(id, 'ID').replaceAll(/"(request_id|as_of)":"[^"]*"/g, '') };
+      };
+      t.strictSame(await answer(stranger.id), await answer(newId('actor')), `${name} ${parameter}`);
+      asked += 1;
+    }
+  }
+  t.ok(asked > 15, `${asked} parameters`);
+  await set({ people: 'everyone' });
+});
+
 t.test('admins: no answer has an address that the reader does not see', async (t) => {
   await set({ handles: 'admins' });
   const all = await addresses();
