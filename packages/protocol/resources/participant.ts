@@ -189,6 +189,5 @@ describe(Block, {
   scope:
     '`account`: a customer that the team has blocked in all its cases. `direct`: a user that the caller has blocked in their direct message.',
   actor: 'The customer or user that is blocked.',
-  blocked_by:
-    'The actor that did it. Null where it does not exist any more, and where the reader does not know it.',
+  blocked_by: 'The actor that did it. Null where it does not exist any more.',
 });
