@@ -2,6 +2,7 @@ import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { ChatMessage, SendMessageBody } from '@parley/protocol/resources/chat-message.ts';
 import type { ClientError } from '../errors/client-error.ts';
 import type { CallOptions } from '../link/call-scope.ts';
+import type { KeptPages } from '../live/follow-host.ts';
 import type { Rest } from '../rest/rest.ts';
 import { SerialQueue } from '../timing/serial-queue.ts';
 import type { Timing } from '../timing/timing.ts';
@@ -21,9 +22,11 @@ export interface OutgoingMessage {
 /** An outbox's part of its client. */
 export interface OutboxHost {
   readonly timing: Pick<Timing, 'after'>;
-  readonly rest: Pick<Rest, 'send' | 'wake'>;
+  readonly rest: Pick<Rest, 'send' | 'wake' | 'fetch' | 'including'>;
   /** Aborts when the client is closed. */
   readonly closing: AbortSignal;
+  /** Takes what the server has said at an earlier visit, such as names. */
+  answered(answer: object): void;
   /** The store could not be used. */
   failed(error: ClientError): void;
   /** This many messages wait for the server. */
@@ -45,6 +48,8 @@ export interface OutboxFollower {
  * them. They live as long as the client; KeptOutbox keeps them for longer.
  */
 export class Outbox {
+  /** What its store keeps beside the messages. */
+  readonly pages?: KeptPages;
   protected readonly host: OutboxHost;
   readonly #followers = new Map<string, Set<OutboxFollower>>();
   readonly #queues = new Map<string, SerialQueue>();

@@ -79,8 +79,8 @@ export class Rest {
 
   /** Returns the messages behind a number, expanded as in events, the oldest first. */
   async messages(conversationId: string, after: number): Promise<Page> {
-    const query = `after_sequence=${after}&limit=100&${this.including(EVENT_PARTS)}`;
-    const path = conversationPath(conversationId, `/messages?${query}`);
+    const query = `?after_sequence=${after}&limit=100&${this.including(EVENT_PARTS)}`;
+    const path = conversationPath(conversationId, `/messages${query}`);
     const { data, page_info } = await this.fetch<List<ChatMessage>>(path);
     return { messages: data, more: page_info.has_next_page };
   }
@@ -138,7 +138,7 @@ export class Rest {
           ...requestHeaders(this.#options, token),
           ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),
         },
-        ...(body && { body }),
+        body: body ?? null,
         signal,
       }).catch((failure: unknown) => {
         if (!signal.aborted) void originCheck.ask();
@@ -170,6 +170,11 @@ interface Call {
   readonly path: string;
   readonly body?: string | undefined;
   readonly idempotencyKey?: string | undefined;
+}
+
+/** Returns the body of a request that may be given as a text alone. */
+export function bodyOf<T extends object>(given: string | T): T | { readonly body: string } {
+  return typeof given === 'string' ? { body: given } : given;
 }
 
 /** Returns a UUID. Pages without TLS lack crypto.randomUUID, React Native lacks all of crypto. */

@@ -14,6 +14,7 @@ import {
   type OutboxRecord,
   type OutboxRecords,
 } from './outbox-record.ts';
+import { PageKeeper } from './page-keeper.ts';
 
 interface Entry {
   readonly record: OutboxRecord;
@@ -34,6 +35,7 @@ interface Call {
  * left or the client is gone.
  */
 export class KeptOutbox extends Outbox {
+  declare readonly pages?: PageKeeper;
   readonly #entries = new Map<string, Entry>();
   readonly #calls = new Map<string, Call[]>();
   /** Keys of settled messages, which a read under way may still return. */
@@ -52,6 +54,8 @@ export class KeptOutbox extends Outbox {
   constructor(host: OutboxHost, store: OutboxRecords) {
     super(host);
     this.#store = store;
+    if (store.pages !== undefined)
+      this.pages = new PageKeeper(host, store.pages, (error) => this.#storeFailed(error));
     this.#peers = store.join?.((news) => this.#hear(news));
     host.closing.addEventListener('abort', () => this.#close());
     void this.#restore();
@@ -62,7 +66,7 @@ export class KeptOutbox extends Outbox {
     const { key, request } = record;
     // Each request makes another draft, so no draft is sent again by the next client.
     const store = request.mode === 'draft' ? undefined : this.#store;
-    let isKept = store !== undefined && (await this.#tried(() => store.add(record), key));
+    let isKept = store !== undefined && (await this.#kept(store, record));
     if (isKept && this.#store === undefined) {
       // It was cleared meanwhile.
       isKept = false;
@@ -78,6 +82,20 @@ export class KeptOutbox extends Outbox {
     if (this.host.closing.aborted) this.#close();
     else this.#sendAll(record.conversation_id);
     return done.promise;
+  }
+
+  /** Returns whether the store has the record. A message matters more than the pages. */
+  async #kept(store: OutboxRecords, record: OutboxRecord): Promise<boolean> {
+    const add = async () => {
+      try {
+        await store.add(record);
+      } catch (error) {
+        if (this.pages === undefined) throw error;
+        await this.pages.makeRoom();
+        await store.add(record);
+      }
+    };
+    return this.#tried(add, record.key);
   }
 
   override discard(key: string): void {
@@ -104,7 +122,7 @@ export class KeptOutbox extends Outbox {
   #identify({ id }: Actor, isOwner: boolean): void {
     if (this.#store !== undefined && !isOwner) {
       this.#withdraw(`The store is for ${this.#store.actor}, and the caller is ${id}.`);
-    }
+    } else this.pages?.attached();
     const isNews = !this.#isIdentified;
     this.#isIdentified = true;
     this.#identified.resolve();
@@ -119,6 +137,7 @@ export class KeptOutbox extends Outbox {
   /** Keeps the stored messages of other clients. */
   override ended(): void {
     this.#identified.resolve();
+    void this.pages?.ended();
   }
 
   protected override *all(): Iterable<readonly [OutgoingMessage, Error | undefined]> {
@@ -299,6 +318,7 @@ export class KeptOutbox extends Outbox {
   /** Leaves the store of another caller; the own messages go on without it. */
   #withdraw(why: string): void {
     this.#storeFailed(new Error(why));
+    this.pages?.forget();
     const store = this.#store;
     for (const [key, { record, isKept }] of [...this.#entries]) {
       if (!this.#calls.has(key)) this.#discarded(record);
@@ -312,6 +332,7 @@ export class KeptOutbox extends Outbox {
 
   /** Stops sending and keeping messages after a sign-out, perhaps in another tab. */
   #clear(): void {
+    this.pages?.forget();
     this.#store = undefined;
     const gone = new ParleyError('client_closed', 'The store of messages to be sent was cleared.');
     this.#stopping.abort(gone);

@@ -3,6 +3,7 @@ import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import { ParleyError, type ParleyErrorCode } from '../errors/parley-error.ts';
 import type { OutgoingMessage } from '../outbox/outbox.ts';
+import type { PageStore } from './page-store.ts';
 
 /** A message that is to be sent or was refused, as JSON. */
 export interface OutboxRecord extends OutgoingMessage {
@@ -51,6 +52,7 @@ export interface OutboxPeers {
 /** The part of a store that has the records. OutboxStore describes its methods. */
 export interface OutboxRecords {
   readonly actor: string;
+  readonly pages?: PageStore;
   isOf(actor: Actor): boolean | Promise<boolean>;
   all(): Promise<readonly OutboxRecord[]>;
   add(record: OutboxRecord): Promise<void>;

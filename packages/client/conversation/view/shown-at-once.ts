@@ -2,6 +2,7 @@ import type { ChatMessage, EditMessageBody } from '@parley/protocol/resources/ch
 import type { Pin } from '@parley/protocol/resources/pin.ts';
 import type { MessageReactions } from '@parley/protocol/resources/reaction.ts';
 import { messagePath, WHOLE } from '../../rest/paths.ts';
+import { bodyOf } from '../../rest/rest.ts';
 import { SerialQueue } from '../../timing/serial-queue.ts';
 import type { ConversationParts } from './conversation-parts.ts';
 import { edited, reacted, tombstone } from './message-changes.ts';
@@ -15,16 +16,16 @@ type ChangeCore = Pick<ViewCore, 'host' | 'timeline' | 'pending' | 'each' | 'upd
  */
 export class ShownAtOnce {
   readonly #core: ChangeCore;
-  readonly #parts: Pick<ConversationParts, 'pins' | 'drafts' | 'scheduled'>;
+  readonly #parts: Pick<ConversationParts, 'pins' | 'drafts' | 'scheduled' | 'pinned'>;
   readonly #queue = new SerialQueue();
 
-  constructor(core: ChangeCore, parts: Pick<ConversationParts, 'pins' | 'drafts' | 'scheduled'>) {
+  constructor(core: ChangeCore, parts: Pick<ConversationParts, 'pins' | 'drafts' | 'scheduled' | 'pinned'>) {
     this.#core = core;
     this.#parts = parts;
   }
 
   edit(messageId: string, change: string | EditMessageBody): Promise<ChatMessage> {
-    const body = typeof change === 'string' ? { body: change } : change;
+    const body = bodyOf(change);
     const parts = this.#parts;
     const edit = <M extends ChatMessage>(message: M) => edited(message, body);
     const takeBack = [
@@ -80,7 +81,7 @@ export class ShownAtOnce {
     return this.#run([pins.pending.add(messageId, change)], async () => {
       const path = messagePath(messageId, `/actions/${move}${WHOLE}`);
       const pin = await this.#ask<Pin>(path, 'POST');
-      pins.change((all) => (pin.pinned_at === null ? all.delete(messageId) : all.put(pin)));
+      this.#parts.pinned(pin);
       return pin;
     });
   }

@@ -44,6 +44,10 @@ export interface TimelineHost {
 export class Timeline {
   /** Takes no message with a higher number, and no echo unless it is Infinity. */
   takesThrough: number = Infinity;
+  /** Adds messages of an earlier visit to those that arrived, until the first page was read. */
+  kept?:
+    | ((sent: readonly SentMessage[], echoes: readonly LocalMessage[]) => readonly SentMessage[])
+    | undefined;
   readonly #host: TimelineHost;
   readonly #rootId: string | null;
   #sent: SentMessage[] = [];
@@ -63,7 +67,9 @@ export class Timeline {
   /** The same array until something changes. */
   get messages(): readonly TimelineMessage[] {
     this.#all ??= [
-      ...this.#sent.map((message) => this.#host.pending.applied(message.id, message)).filter(this.#isShown),
+      ...(this.kept?.(this.#sent, this.#echoes) ?? this.#sent)
+        .map((message) => this.#host.pending.applied(message.id, message))
+        .filter(this.#isShown),
       ...(this.takesThrough === Infinity ? this.#echoes.filter(isShownEcho) : []),
     ];
     return this.#all;
@@ -160,14 +166,15 @@ export class Timeline {
 
   /** Shows a newer state of a message in its replies. */
   quote(original: ChatMessage): void {
-    const quoting = <M extends SentMessage | LocalMessage>(message: M): M =>
-      message.reply_to_id === original.id ? { ...message, reply_to: original } : message;
-    const isQuoting = ({ reply_to_id, reply_to }: TimelineMessage) =>
-      reply_to_id === original.id && reply_to !== original;
-    if (!this.#sent.some(isQuoting) && !this.#echoes.some(isQuoting)) return;
+    let isQuoted = false;
+    const quoting = <M extends SentMessage | LocalMessage>(message: M): M => {
+      if (message.reply_to_id !== original.id || message.reply_to === original) return message;
+      isQuoted = true;
+      return { ...message, reply_to: original };
+    };
     this.#sent = this.#sent.map(quoting);
     this.#echoes = this.#echoes.map(quoting);
-    this.touch();
+    if (isQuoted) this.touch();
   }
 
   /** Adds the page from `load`, with changes that arrive meanwhile. Rejects as `load` does. */
@@ -175,7 +182,12 @@ export class Timeline {
     this.#held ??= new Map();
     const held = this.#held;
     try {
-      for (const message of await load()) {
+      const page = await load();
+      if (this.kept) {
+        this.kept = undefined;
+        this.touch();
+      }
+      for (const message of page) {
         this.receive(message);
         for (const change of held.get(message.id) ?? []) change();
       }
@@ -236,6 +248,7 @@ export class Timeline {
   clear(): void {
     this.#sent = [];
     this.#echoes = [];
+    this.kept = undefined;
     this.#taken.clear();
     this.touch();
   }
