@@ -61,9 +61,12 @@ export class Rest {
   }
 
   /** Implements Api.fetch. */
-  fetch<T>(path: string, { method = 'GET', body, mostTries = 5, ...options }: FetchOptions = {}): Promise<T> {
-    const idempotencyKey = method === 'GET' ? undefined : randomId();
-    const call = { method, path, body: body && JSON.stringify(body), idempotencyKey };
+  fetch<T>(
+    path: string,
+    { method = 'GET', body, mostTries = 5, idempotencyKey = randomId(), ...options }: FetchOptions = {},
+  ): Promise<T> {
+    const key = method === 'GET' ? undefined : idempotencyKey;
+    const call = { method, path, body: body && JSON.stringify(body), idempotencyKey: key };
     return this.#retry<T>(call, options, mostTries);
   }
 

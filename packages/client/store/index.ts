@@ -11,7 +11,13 @@ import { PageStore } from './page-store.ts';
 import { PLATFORM } from './platform.ts';
 import { ownerOf, type PageLimits, type StoreOptions } from './store-owner.ts';
 
-export type { OutgoingMessage } from '../outbox/outbox.ts';
+export type {
+  MessageChange,
+  Outgoing,
+  OutgoingAnswer,
+  OutgoingChange,
+  OutgoingMessage,
+} from '../outbox/outbox.ts';
 export type { OutboxFailure, OutboxNews, OutboxPeers, OutboxRecord } from './outbox-record.ts';
 export { OutboxStore } from './outbox-store.ts';
 export { type PagePlace, PageStore, type PageValues } from './page-store.ts';

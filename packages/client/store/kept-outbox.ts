@@ -1,9 +1,8 @@
 import type { Actor } from '@parley/protocol/resources/actor.ts';
-import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import { clientError } from '../errors/client-error.ts';
 import { ParleyError } from '../errors/parley-error.ts';
 import { type CallOptions, within } from '../link/call-scope.ts';
-import { Outbox, type OutboxHost, type OutgoingMessage, show } from '../outbox/outbox.ts';
+import { Outbox, type OutboxHost, type Outgoing, type OutgoingAnswer, show } from '../outbox/outbox.ts';
 import { type Deferred, deferred } from '../timing/deferred.ts';
 import {
   errorOf,
@@ -25,7 +24,7 @@ interface Entry {
 /** A caller that waits for its message. */
 interface Call {
   readonly options: CallOptions;
-  readonly done: Deferred<ChatMessage>;
+  readonly done: Deferred<OutgoingAnswer>;
 }
 
 /**
@@ -61,18 +60,18 @@ export class KeptOutbox extends Outbox {
     void this.#restore();
   }
 
-  override async send(given: OutgoingMessage, options: CallOptions): Promise<ChatMessage> {
+  override async send(given: Outgoing, options: CallOptions): Promise<OutgoingAnswer> {
     const record: OutboxRecord = { ...given, failure: null };
     const { key, request } = record;
     // Each request makes another draft, so no draft is sent again by the next client.
-    const store = request.mode === 'draft' ? undefined : this.#store;
+    const store = request?.mode === 'draft' ? undefined : this.#store;
     let isKept = store !== undefined && (await this.#kept(store, record));
     if (isKept && this.#store === undefined) {
       // It was cleared meanwhile.
       isKept = false;
       await this.#tried(() => store?.remove(key));
     }
-    const done = deferred<ChatMessage>();
+    const done = deferred<OutgoingAnswer>();
     this.#settled.delete(key);
     this.#entries.delete(key);
     this.#entries.set(key, { record, isKept });
@@ -140,7 +139,7 @@ export class KeptOutbox extends Outbox {
     void this.pages?.ended();
   }
 
-  protected override *all(): Iterable<readonly [OutgoingMessage, Error | undefined]> {
+  protected override *all(): Iterable<readonly [Outgoing, Error | undefined]> {
     for (const { record } of this.#entries.values()) yield [record, errorOf(record.failure)];
   }
 
@@ -190,20 +189,19 @@ export class KeptOutbox extends Outbox {
   }
 
   async #deliver({ record, isKept }: Entry): Promise<void> {
-    const { key, conversation_id, request } = record;
+    const { key } = record;
     const [call] = this.#calls.get(key) ?? [];
     const stopping = this.#stopping.signal;
-    const { timing, rest } = this.host;
-    const send = (signal: AbortSignal) => rest.send(conversation_id, request, { signal });
+    const send = (signal: AbortSignal) => this.deliver(record, { signal });
     try {
-      const message = await within(timing, call?.options ?? {}, stopping, send);
+      const message = await within(this.host.timing, call?.options ?? {}, stopping, send);
       this.#sent(record, message);
       if (isKept && (await this.#removed(key))) this.#peers?.tell({ what: 'sent', record, message });
     } catch (error) {
       if (stopping.aborted) return;
       const failed = { ...record, failure: failureOf(error) };
-      this.#failed(failed, isKept, error as Error);
-      if (!isKept) return;
+      // Nothing is kept of a change whose caller hears of it.
+      if (!this.#failed(failed, isKept, error as Error) || !isKept) return;
       await this.#tried(() => this.#store?.update(failed));
       this.#peers?.tell({ what: 'kept', record: failed });
     }
@@ -287,16 +285,21 @@ export class KeptOutbox extends Outbox {
     }
   }
 
-  #sent(record: OutboxRecord, message: ChatMessage): void {
+  #sent(record: OutboxRecord, message: OutgoingAnswer): void {
     this.#end(record.key);
     this.each(record, (follower) => follower.sent(record, message));
     this.#settle(record.key, (call) => call.resolve(message));
   }
 
-  #failed(record: OutboxRecord, isKept: boolean, error: Error): void {
-    this.#entries.set(record.key, { record, isKept });
-    this.each(record, (follower) => follower.failed(record, error));
-    this.#settle(record.key, (call) => call.reject(error));
+  /** Returns whether the record stays. */
+  #failed(record: OutboxRecord, isKept: boolean, error: Error): boolean {
+    const { key, change } = record;
+    this.#entries.set(key, { record, isKept });
+    const stays = change === undefined || !this.#calls.has(key);
+    if (stays) this.each(record, (follower) => follower.failed(record, error));
+    else this.discard(key);
+    this.#settle(key, (call) => call.reject(error));
+    return stays;
   }
 
   #discarded(record: OutboxRecord): void {
@@ -309,7 +312,7 @@ export class KeptOutbox extends Outbox {
     if (this.#store !== undefined) this.#settled.add(key);
   }
 
-  #settle(key: string, settle: (call: Deferred<ChatMessage>) => void): void {
+  #settle(key: string, settle: (call: Deferred<OutgoingAnswer>) => void): void {
     const calls = this.#calls.get(key) ?? [];
     this.#calls.delete(key);
     for (const { done } of calls) settle(done);

@@ -10,6 +10,7 @@ import type { Message } from '../../events/conversation-feed.ts';
 import type { CallOptions } from '../../link/call-scope.ts';
 import { Gaps } from '../../live/gaps.ts';
 import type { PartOwner } from '../../live/loaded-object.ts';
+import { Outbox } from '../../outbox/outbox.ts';
 import type { ParticipantChange } from '../../rest/conversations.ts';
 import { conversationPath, messagePath, WHOLE } from '../../rest/paths.ts';
 import { bodyOf } from '../../rest/rest.ts';
@@ -93,8 +94,9 @@ export class ConversationView implements ViewCore, TimelinePart<ConversationSnap
     this.#quotes = new Quotes(this);
     this.activity = new Activity(this);
     this.#parts = new ConversationParts(this, (...joined) => this.activity.join(...joined));
-    this.sending = new Sending(this);
-    this.changes = new ShownAtOnce(this, this.#parts);
+    const outbox = host.outbox((one) => new Outbox(one));
+    this.changes = new ShownAtOnce(this, this.#parts, outbox);
+    this.sending = new Sending(this, outbox);
     this.#people = new ShownPeople(host.actors);
     this.reader = new TimelineReader({
       core: this,
@@ -232,6 +234,7 @@ export class ConversationView implements ViewCore, TimelinePart<ConversationSnap
     for (const view of [...this.#opened]) view.close();
     this.activity.close();
     this.#parts.close();
+    this.changes.close();
     this.sending.close();
   }
 

@@ -16,7 +16,20 @@ export type SentMessage = Message & {
   readonly key: string;
   /** True while a change of this client is shown that waits for the server; otherwise absent. */
   readonly pending?: true;
+  /**
+   * A change that was refused after a reload, until it is given to `retry` or `discard`; otherwise
+   * absent.
+   */
+  readonly failed?: FailedChange;
 };
+
+/** A change of a message that the server has refused. */
+export interface FailedChange {
+  /** For `retry` and `discard`. */
+  readonly key: string;
+  /** Why it was refused. */
+  readonly error: Error;
+}
 
 /** A message as a page shows it: from the server, or the echo of an outgoing message. */
 export type TimelineMessage = SentMessage | LocalMessage;
