@@ -150,7 +150,7 @@ export class Outbox {
   discard(key: string): void {
     const [item] = this.#items.get(key) ?? [];
     this.#items.delete(key);
-    if (item !== undefined) this.each(item, (follower) => follower.discarded(item));
+    if (item) this.each(item, (follower) => follower.discarded(item));
   }
 
   /** Called with a connection, which tells whose messages are sent. */
@@ -194,7 +194,7 @@ export class Outbox {
     for (const follower of this.#followers.get(placeOf(item)) ?? []) run(follower);
     // Behind all changes of the moment.
     queueMicrotask(() => {
-      this.host.unsent([...this.all()].filter(([{ change }, error]) => !change && !error).length);
+      this.host.unsent([...this.all()].filter(([{ request }, error]) => request && !error).length);
     });
   }
 }

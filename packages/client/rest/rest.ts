@@ -141,7 +141,7 @@ export class Rest {
           ...requestHeaders(this.#options, token),
           ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),
         },
-        body: body ?? null,
+        ...(body && { body }),
         signal,
       }).catch((failure: unknown) => {
         if (!signal.aborted) void originCheck.ask();

@@ -42,7 +42,7 @@ class Place {
 
   client(t: Teardown, options: Partial<ConnectOptions> = {}): Client {
     const counting: typeof fetch = async (input, init) => {
-      const { client_message_id: key } = init?.method === 'POST' ? JSON.parse(String(init.body)) : {};
+      const { client_message_id: key } = init?.method === 'POST' ? JSON.parse(String(init.body ?? '{}')) : {};
       if (key !== undefined) this.posts.push(key);
       const response = await fetch(input, init);
       if (key !== undefined && response.ok) this.answered.push(key);

@@ -20,7 +20,7 @@ let client: Client;
 let view: LiveConversation | undefined;
 
 const counting: typeof fetch = async (input, init) => {
-  const { client_message_id: key } = init?.method === 'POST' ? JSON.parse(String(init.body)) : {};
+  const { client_message_id: key } = init?.method === 'POST' ? JSON.parse(String(init.body ?? '{}')) : {};
   const response = await fetch(input, init);
   if (key !== undefined && response.ok) posts.push(key);
   return response;

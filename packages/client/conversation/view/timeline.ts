@@ -196,7 +196,7 @@ export class Timeline {
     const held = this.#held;
     try {
       const page = await load();
-      if (this.kept) {
+      if (this.kept !== undefined) {
         this.kept = undefined;
         this.touch();
       }
