@@ -172,7 +172,7 @@ export class Outbox {
     const { rest } = this.host;
     if (change === undefined) return rest.send(conversation_id, request, options);
     const { kind, message_id, body, emoji } = change;
-    const action = kind === 'pin' || kind === 'unpin' ? `/actions/${kind}` : '';
+    const action = METHODS[kind] === 'POST' ? `/actions/${kind}` : '';
     const path = emoji ? `/reactions/${encodeURIComponent(emoji)}` : action + WHOLE;
     return rest.fetch<OutgoingAnswer>(messagePath(message_id, path), {
       ...options,

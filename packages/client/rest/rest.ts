@@ -74,6 +74,7 @@ export class Rest {
   get uploadHost(): UploadHost {
     return {
       ...this.#options,
+      pause: (signal) => this.#pauses.wait({ leastMs: 0, ms: this.#options.mostWaitMs() }, signal),
       closing: this.#host.closing,
       platformFetch: this.#options.fetch,
       fetch: (path, request) => this.fetch(path, request),

@@ -320,7 +320,7 @@ export class Timeline {
     const known = this.#sent[index]!;
     if (message.updated_at < known.updated_at) return;
     const isAsOld = message.updated_at === known.updated_at;
-    const isGone = message.deleted_at !== null && message.deleted_at !== undefined;
+    const isGone = Boolean(message.deleted_at);
     const next = this.#quoting({
       ...(isAsOld ? known : {}),
       ...message,
