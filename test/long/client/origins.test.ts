@@ -48,7 +48,9 @@ async function found(origin: string, transport: string): Promise<object> {
   const page = await browser.newPage();
   await page.goto(origin);
   await page.waitForFunction('"tries" in globalThis');
-  const result = await page.evaluate<object>(`tries(${JSON.stringify(server)}, ${JSON.stringify(transport)})`);
+  const result = await page.evaluate<object>(
+    `tries(${JSON.stringify(server)}, ${JSON.stringify(transport)})`,
+  );
   await page.close();
   return result;
 }
