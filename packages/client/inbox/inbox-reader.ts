@@ -7,9 +7,10 @@ import { lost } from '../errors/parley-error.ts';
 import { ListWindow } from '../lists/list-window.ts';
 import { PagedReads } from '../lists/paged-reads.ts';
 import { MOST_A_READ, readSome } from '../lists/read-some.ts';
-import type { FollowHost, OpenInbox } from '../live/follow-host.ts';
+import type { FollowHost } from '../live/follow-host.ts';
 import { Gaps } from '../live/gaps.ts';
 import type { LoadedPart, PartOwner } from '../live/loaded-object.ts';
+import type { OpenInbox } from '../rest/kept-pages.ts';
 import { queryOf } from '../rest/pages.ts';
 import { CONVERSATIONS } from '../rest/paths.ts';
 import { FollowedSummary } from './followed-summary.ts';
@@ -39,7 +40,9 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
 
   constructor(host: FollowHost, query: InboxQuery, given: PartOwner<InboxSnapshot>['set']) {
     const { pageSize = 25, order = 'activity' } = query;
-    const { set, close }: OpenInbox = host.pages?.inbox(query, given) ?? { set: given };
+    const { set, close }: OpenInbox<Partial<InboxSnapshot>> = host.pages?.inbox(query, given) ?? {
+      set: given,
+    };
     this.#host = host;
     this.#query = query;
     this.#set = set;

@@ -8,7 +8,7 @@ import type { Pin } from '@parley/protocol/resources/pin.ts';
 import type { MessageReactions } from '@parley/protocol/resources/reaction.ts';
 import type { ClientError } from '../errors/client-error.ts';
 import type { CallOptions } from '../link/call-scope.ts';
-import type { KeptPages } from '../live/follow-host.ts';
+import type { KeptPages } from '../rest/kept-pages.ts';
 import { messagePath, WHOLE } from '../rest/paths.ts';
 import type { Rest } from '../rest/rest.ts';
 import { SerialQueue } from '../timing/serial-queue.ts';

@@ -1,11 +1,16 @@
 import type { List } from '@parley/protocol/lists.ts';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
-import type { LiveConversation } from '../conversation/live-conversation.ts';
-import type { SentMessage, Timeline } from '../conversation/view/timeline.ts';
 import { lost } from '../errors/parley-error.ts';
-import type { InboxQuery, InboxSnapshot } from '../inbox/inbox-snapshot.ts';
-import type { KeptPages, OpenInbox } from '../live/follow-host.ts';
+import type { InboxQuery } from '../inbox/inbox-snapshot.ts';
 import type { OutboxHost } from '../outbox/outbox.ts';
+import type {
+  InboxPart,
+  KeptMessage,
+  KeptPages,
+  KeptTimeline,
+  OpenConversation,
+  OpenInbox,
+} from '../rest/kept-pages.ts';
 import { conversationPath } from '../rest/paths.ts';
 import type { PageStore } from './page-store.ts';
 
@@ -43,16 +48,17 @@ export class PageKeeper implements KeptPages {
     this.#stopReading = host.timing.after(PATIENCE_MS, () => void this.ended());
   }
 
-  inbox(query: InboxQuery, set: OpenInbox['set']): OpenInbox {
-    const { pageSize = 25 } = query;
+  inbox<Values extends InboxPart>(query: object, set: (values: Values) => void): OpenInbox<Values> {
+    const { pageSize = 25 }: InboxQuery = query;
     const name = `inbox ${JSON.stringify(Object.entries(query).sort())}`;
-    let rows: InboxSnapshot['conversations'] | undefined;
+    let rows: InboxPart['conversations'];
+    const show = (conversations: readonly object[]) => set({ conversations } as unknown as Values);
     const shown: Shown = {
-      withdraw: () => rows === undefined && set({ conversations: [] }),
+      withdraw: () => rows === undefined && show([]),
       page: () => rows?.slice(0, pageSize),
     };
     void this.#open(name, shown, (items) => {
-      if (rows === undefined) set({ conversations: items as InboxSnapshot['conversations'] });
+      if (rows === undefined) show(items);
     });
     return {
       set: (values) => {
@@ -67,7 +73,7 @@ export class PageKeeper implements KeptPages {
     };
   }
 
-  conversation(live: LiveConversation, timeline: Pick<Timeline, 'kept' | 'touch'>): () => void {
+  conversation(live: OpenConversation, timeline: KeptTimeline): () => void {
     const name = live.id;
     const isReady = () => live.snapshot.status === 'ready';
     const shown: Shown = {
@@ -79,11 +85,11 @@ export class PageKeeper implements KeptPages {
     };
     void this.#open(name, shown, (items) => {
       if (live.snapshot.status !== 'loading') return;
-      const kept = items.map((item) => sentMessage(item as ChatMessage));
+      const kept = items.map((item) => keptMessage(item as ChatMessage));
       // Another tab may have kept what arrives here too, or what is not known here to be sent.
       timeline.kept = (sent, echoes) => {
         const first = sent[0]?.sequence ?? Infinity;
-        const isOnlyKept = ({ sequence, key }: SentMessage) =>
+        const isOnlyKept = ({ sequence, key }: KeptMessage) =>
           sequence! < first && !echoes.some((echo) => echo.key === key);
         return [...kept.filter(isOnlyKept), ...sent];
       };
@@ -222,12 +228,14 @@ export class PageKeeper implements KeptPages {
 }
 
 /** Returns the newest messages that the server has, without what waits for it. */
-function pageOf(live: LiveConversation): readonly object[] {
-  const sent = live.messages.filter(({ delivery }) => delivery === 'sent') as readonly SentMessage[];
+function pageOf(live: OpenConversation): readonly object[] {
+  const sent = live.messages.filter(
+    ({ delivery }) => delivery === 'sent',
+  ) as unknown as readonly KeptMessage[];
   return sent.slice(-PAGE_SIZE).map(({ pending: _, ...message }) => message);
 }
 
-function sentMessage(message: ChatMessage): SentMessage {
+function keptMessage(message: ChatMessage): KeptMessage {
   return { key: message.id, ...message, delivery: 'sent' };
 }
 

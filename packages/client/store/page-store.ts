@@ -12,6 +12,7 @@ export interface PageValues {
   get(name: string): Promise<unknown>;
   /** `value` is JSON. */
   put(name: string, value: object): Promise<unknown>;
+  /** Does nothing if there is none. */
   delete(name: string): Promise<unknown>;
   /** Removes all values, known or not. */
   clear(): Promise<unknown>;
@@ -41,6 +42,7 @@ export class PageStore {
   readonly #place: PagePlace;
   readonly #limitBytes: number;
 
+  /** `limitBytes` is of all pages, as JSON in UTF-8. */
   constructor(place: PagePlace, limitBytes: number) {
     this.#place = place;
     this.#limitBytes = limitBytes;

@@ -4,6 +4,7 @@ import type { MessageReaction, ReactionCount } from '@parley/protocol/resources/
 import type { Thread } from '@parley/protocol/resources/thread.ts';
 import type { Message, StreamingText } from '../../events/conversation-feed.ts';
 import { withKnownResources, withSameParts } from '../../lists/same-parts.ts';
+import type { KeptTimeline } from '../../rest/kept-pages.ts';
 import { isForTimeline, type LocalMessage } from './local-echo.ts';
 import type { PendingChanges } from './pending-changes.ts';
 import { emptyThread, withNewReplies, withoutReply, withReadThrough } from './thread-counts.ts';
@@ -58,9 +59,7 @@ export class Timeline {
   /** Takes no message with a higher number, and no echo unless it is Infinity. */
   takesThrough: number = Infinity;
   /** Adds messages of an earlier visit to those that arrived, until the first page was read. */
-  kept?:
-    | ((sent: readonly SentMessage[], echoes: readonly LocalMessage[]) => readonly SentMessage[])
-    | undefined;
+  kept?: KeptTimeline['kept'];
   readonly #host: TimelineHost;
   readonly #rootId: string | null;
   #sent: SentMessage[] = [];
@@ -80,7 +79,7 @@ export class Timeline {
   /** The same array until something changes. */
   get messages(): readonly TimelineMessage[] {
     this.#all ??= [
-      ...(this.kept?.(this.#sent, this.#echoes) ?? this.#sent)
+      ...((this.kept?.(this.#sent, this.#echoes) as readonly SentMessage[] | undefined) ?? this.#sent)
         .map((message) => this.#host.pending.applied(message.id, message))
         .filter(this.#isShown),
       ...(this.takesThrough === Infinity ? this.#echoes.filter(isShownEcho) : []),
