@@ -417,7 +417,9 @@ t.test(
     await tab.call('send', 'read before');
     await tab.shows('sent read before');
     const found = () => tab.page.evaluate<string>(READ_ALL);
-    await until(async () => /inbox [^]*read before/.test(await found()), { what: 'the pages' });
+    const isKept = async () =>
+      /title\W+group\W/.test(await found()) && /body\W+read before/.test(await found());
+    await until(isKept, { what: 'the pages' });
     place.away();
     await tab.call('edit', 'changed offline');
     await until(async () => /"kind":"edit"/.test(await found()), { what: 'the change' });
