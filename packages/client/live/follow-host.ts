@@ -2,12 +2,15 @@ import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { EventFrame } from '@parley/protocol/socket/events.ts';
 import type { ClientState, ConversationSubscription, SubscribeOptions } from '../events/client-events.ts';
 import type { Transport } from '../link/transport.ts';
+import type { KeptPages } from '../rest/kept-pages.ts';
 import type { Fetch } from '../rest/pages.ts';
 import type { Timing } from '../timing/timing.ts';
 
 /** The client of an object that follows events. */
 export interface FollowHost {
   readonly fetch: Fetch;
+  /** What is kept on the device, where the page asks for that. */
+  pages?: KeptPages | undefined;
   readonly timing: Timing;
   /** Aborts when the client is closed, which closes all that follows it. */
   readonly closing: AbortSignal;

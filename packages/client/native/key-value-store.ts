@@ -10,17 +10,17 @@ import { SharedPlace } from './shared-place.ts';
  * must be stored when `setItem` resolves, and be the old or the new one after a crash.
  */
 export interface AppStorage {
-  /** Resolves with null without a value. */
+  /** Null if there is none. */
   getItem(key: string): Promise<string | null>;
-  /** Stores the value in place of the key's earlier one. */
+  /** Replaces the value. */
   setItem(key: string, value: string): Promise<unknown>;
-  /** Does nothing without a value. */
+  /** Does nothing if there is none. */
   removeItem(key: string): Promise<unknown>;
 }
 
 /** The storage and the owner of a store. */
-export interface AppStoreOptions extends StoreOptions {
-  /** Has the messages of all stores of the app, below keys of Parley's own. */
+export interface AppStoreOptions extends Omit<StoreOptions, 'pages'> {
+  /** It outlives the app. */
   readonly storage: AppStorage;
 }
 

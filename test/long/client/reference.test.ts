@@ -99,7 +99,7 @@ t.test('members are those of the whole class, in its own types', async (t) => {
     t.strictSame(memberOf(name, member).signatures, [], `${member} of ${name} is not for applications`);
   }
   t.equal(spelled(named('DeclaredStatus').signatures[0]), 'type DeclaredStatus = "online" | "away"');
-  t.match(memberOf('OutboxRecord', 'request').signatures, [
+  t.match(memberOf('OutgoingMessage', 'request').signatures, [
     ['readonly request: ', ['SendMessageBody', '#SendMessageBody']],
   ]);
 });
