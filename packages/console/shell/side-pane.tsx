@@ -63,7 +63,7 @@ function PanePart({ conversationId, pane }: Omit<SidePaneProps, 'isAsked'>) {
     case 'details':
       return <Loaded load={details} of={{ conversationId }} />;
     case 'thread':
-      return <ThreadPane conversationId={conversationId} messageId={pane.id} />;
+      return <ThreadPane key={pane.id} conversationId={conversationId} messageId={pane.id} />;
     case 'run':
       return <RunPane conversationId={conversationId} id={pane.id} />;
   }
