@@ -156,6 +156,7 @@ class Archive {
       }),
       customer: false,
       seesOwnIds: true,
+      seesHandles: true,
       people: 'everyone',
       operator: false,
       admin,

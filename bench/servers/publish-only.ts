@@ -37,7 +37,7 @@ const engine = new MemoryEngine<Frame>();
 const metrics = createNodeMetrics();
 const app = App();
 const fanout = new Fanout(app, metrics);
-fanout.addForm({ version: CURRENT_VERSION, hidesOwnIds: false });
+fanout.addForm({ version: CURRENT_VERSION, hidden: [] });
 const streams = new Streams({
   metrics,
   database,
@@ -83,7 +83,7 @@ function readerOf(ws: WebSocket<{ reader: Reader }>): Reader {
   return {
     audience: 'team',
     version: CURRENT_VERSION,
-    hidesOwnIds: false,
+    hidden: [],
     closed: false,
     bufferedBytes: 0,
     heldBytes: 0,

@@ -66,7 +66,7 @@ const directory = new ConversationDirectory(database, rights);
 const settings = new SettingsOfUsers(database, rights);
 const timeline = new Timeline(database, engine, metrics);
 const fanout = new Fanout(app, metrics);
-fanout.addForm({ version: CURRENT_VERSION, hidesOwnIds: false });
+fanout.addForm({ version: CURRENT_VERSION, hidden: [] });
 const streams = new Streams({
   metrics,
   database,
@@ -253,7 +253,7 @@ function readerOf(ws: WebSocket<Socket>): Reader {
   return {
     audience: 'team',
     version: CURRENT_VERSION,
-    hidesOwnIds: false,
+    hidden: [],
     closed: false,
     bufferedBytes: 0,
     heldBytes: 0,

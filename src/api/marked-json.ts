@@ -3,11 +3,15 @@ import {
   chosen,
   type Field,
   isNulled,
+  isPersonal,
+  isStoodIn,
   type Newer,
+  type Personal,
   type Shape,
   shapeOf,
 } from '@parley/protocol/forms/forms.ts';
 import { isExactNumber } from '@parley/protocol/json/exact-json.ts';
+import { addressless } from '@parley/protocol/schema/addresses.ts';
 import { ACTORS_OWN_ID_SINCE } from '@parley/protocol/schema/external-ids.ts';
 import { ageOf } from '@parley/protocol/schema/since.ts';
 import { VERSIONS, type Version } from '@parley/protocol/versions.ts';
@@ -27,19 +31,38 @@ import { JsonBytes } from '../platform/json-bytes.ts';
  *
  *     {"object":"actor"\t  ,"avatar_url":"https://…" \t}
  *
- * The own id of an actor is a part of its own too, so that it can be replaced by null for readers
- * that do not see it (`withoutOwnIds`).
+ * The own id of an actor is a part of its own too, and the address of a person has a space before
+ * its name, so that null can take their places for readers that do not see them
+ * (`withoutPersonal`).
  *
- *     {"object":"actor"\t    ,"external_id":"4711"\t}
+ *     {"object":"actor", "handle":"ada@example.com"\t    ,"external_id":"4711"\t}
+ *
+ * Where older versions have an address that stands for none, null is a part right behind the id,
+ * with the space of a field that older versions have otherwise.
+ *
+ *     {"id":"act_1"\t    ,"email":null \t,"object":"user"}
  *
  * It is still JSON: sockets of the newest version get it unchanged, once parts that a node of a
  * later release has marked as newer still are cut (`mayHaveUnknown`).
  */
 export function markedJson(schema: TSchema, value: unknown): Buffer {
   const into = JsonBytes.begin();
-  write(into, shapeOf(schema), value, true);
+  write(into, shapeOf(schema), value, STORED);
   return into.end();
 }
+
+/** What becomes of what not every reader sees. */
+interface Writing {
+  /** Whether own ids of actors are written; if not, null. */
+  readonly hasOwnIds: boolean;
+  /** Whether the addresses of people are marked. */
+  readonly marksHandles: boolean;
+}
+
+/** The answer to one caller, who sees what it has. */
+const STORED: Writing = { hasOwnIds: true, marksHandles: false };
+const FOR_TEAM: Writing = { hasOwnIds: true, marksHandles: true };
+const FOR_CUSTOMERS: Writing = { hasOwnIds: false, marksHandles: true };
 
 /**
  * Returns `before`, the same JSON and `after` in one buffer, marked as a whole if all of it is
@@ -55,7 +78,7 @@ export function markedWithin(
   const into = JsonBytes.begin();
   if (age > 0) into.add(opening(age));
   into.add(before);
-  write(into, shapeOf(schema), value, hasOwnIds);
+  write(into, shapeOf(schema), value, hasOwnIds ? FOR_TEAM : FOR_CUSTOMERS);
   into.add(after);
   if (age > 0) into.add(MARK);
   return into.end();
@@ -71,20 +94,34 @@ export function unmarkedForm(version: Version, bytes: Buffer): string {
   return (cutMarked(version, bytes) ?? bytes).toString().replaceAll(ANY_MARK, '');
 }
 
+/** What readers do not see of other actors. */
+export type Hidden = 'own ids' | 'handles';
+
 /**
- * Returns `bytes` with null in place of the own ids of actors: unchanged if there are none. Does
+ * Returns `bytes` with null in place of what is hidden: unchanged if there is nothing of it. Does
  * not parse, as `cutMarked` does not.
  */
-export function withoutOwnIds(bytes: Buffer): Buffer {
+export function withoutPersonal(hidden: readonly Hidden[], bytes: Buffer): Buffer {
+  return hidden.reduce((kept, each) => withoutValues(BEGINNINGS[each], kept), bytes);
+}
+
+function withoutValues(beginning: Buffer, bytes: Buffer): Buffer {
   const parts: Buffer[] = [];
   let from = 0;
-  for (let at = bytes.indexOf(OWN_ID); at !== -1; at = bytes.indexOf(OWN_ID, from)) {
-    const value = at + OWN_ID.length;
+  for (let at = bytes.indexOf(beginning); at !== -1; at = bytes.indexOf(beginning, from)) {
+    const value = at + beginning.length;
     parts.push(bytes.subarray(from, value), NULL);
-    // A tab never stands inside a value.
-    from = bytes.indexOf(TAB, value);
+    from = endOfText(bytes, value);
   }
   return from === 0 ? bytes : Buffer.concat([...parts, bytes.subarray(from)]);
+}
+
+/** Returns the position behind a text or null. */
+function endOfText(bytes: Buffer, from: number): number {
+  if (bytes[from] !== QUOTE) return from + NULL.length;
+  let at = from + 1;
+  while (bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at + 1;
 }
 
 /**
@@ -169,7 +206,12 @@ function cutAt(age: number, bytes: Buffer): Buffer | undefined {
     if (bytes[from - 2] === SPACE) {
       const value = bytes.indexOf(COLON, at) + 1;
       length += bytes.copy(cut!, length, at + 1 + spaces, value);
-      length += cut!.write('null', length);
+      if (bytes[value] === NULL[0]) {
+        // It is longer than the part, and stored answers alone have it.
+        const before = cut!.subarray(0, length);
+        cut = Buffer.concat([before, standInAfter(bytes, at), Buffer.allocUnsafe(bytes.length)]);
+        length = cut.length - bytes.length;
+      } else length += cut!.write('null', length);
     }
     at = bytes.indexOf(TAB, from);
   }
@@ -194,13 +236,28 @@ const TAB = 0x09;
 const ANY_MARK = / ?\t */g;
 const SPACE = 0x20;
 const COLON = 0x3a;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 
-/** The beginning of every own id of an actor. No other field of its version has this name. */
-const OWN_ID = Buffer.from(`${opening(ageOf(ACTORS_OWN_ID_SINCE))},"external_id":`);
+/** The text before the address of a person. JSON.stringify writes no space before a name. */
+const HANDLE = ', "handle":';
+/**
+ * The beginnings of what some readers do not see. No other field of its version has these names.
+ */
+const BEGINNINGS: Readonly<Record<Hidden, Buffer>> = {
+  'own ids': Buffer.from(`${opening(ageOf(ACTORS_OWN_ID_SINCE))},"external_id":`),
+  handles: Buffer.from(HANDLE),
+};
 const NULL = Buffer.from('null');
 
 /** The beginning of every mark that opens a part of a later version. */
 const UNKNOWN = Buffer.from(opening(VERSIONS.length));
+
+/** Returns the JSON of the address that stands for none for the id that ends before `at`. */
+function standInAfter(bytes: Buffer, at: number): Buffer {
+  const from = bytes.lastIndexOf(QUOTE, at - 2) + 1;
+  return Buffer.from(JSON.stringify(addressless(bytes.toString('latin1', from, at - 1))));
+}
 
 function opening(age: number): string {
   return MARK + ' '.repeat(age);
@@ -223,63 +280,76 @@ function endOf(bytes: Buffer, from: number): number {
   throw new RangeError('A mark is not closed.');
 }
 
-/** Writes JSON. The own ids of actors are null unless `hasOwnIds`. */
-function write(into: JsonBytes, shape: Shape | undefined, value: unknown, hasOwnIds: boolean): void {
+function write(into: JsonBytes, shape: Shape | undefined, value: unknown, as: Writing): void {
   if (shape === undefined || !isObject(value)) into.add(JSON.stringify(value));
-  else if (shape.kind === 'choice') write(into, chosen(shape.byObject, value), value, hasOwnIds);
-  else if (shape.kind === 'object')
-    writeObject(into, shape, value as Readonly<Record<string, unknown>>, hasOwnIds);
-  else if (Array.isArray(value)) writeList(into, shapeOf(shape.item), value, hasOwnIds);
+  else if (shape.kind === 'choice') write(into, chosen(shape.byObject, value), value, as);
+  else if (shape.kind === 'object') writeObject(into, shape, value as Readonly<Record<string, unknown>>, as);
+  else if (Array.isArray(value)) writeList(into, shapeOf(shape.item), value, as);
   else into.add(JSON.stringify(value));
 }
 
-function writeList(
-  into: JsonBytes,
-  item: Shape | undefined,
-  list: readonly unknown[],
-  hasOwnIds: boolean,
-): void {
+function writeList(into: JsonBytes, item: Shape | undefined, list: readonly unknown[], as: Writing): void {
   into.add('[');
   for (const [index, one] of list.entries()) {
     if (index > 0) into.add(',');
-    write(into, item, one, hasOwnIds);
+    write(into, item, one, as);
   }
   into.add(']');
 }
 
 /**
- * Writes plain fields of every version, then parts with newer fields inside, newer fields, own ids
- * of actors, and fields that older versions have as null.
+ * Writes plain fields of every version, then addresses of people, parts with newer fields inside,
+ * newer fields, own ids of actors, and fields that older versions have as null.
  */
 function writeObject(
   into: JsonBytes,
-  { newer, parts, ownIds, nulled }: Shape & { kind: 'object' },
+  { newer, parts, personal, nulled, standIns }: Shape & { kind: 'object' },
   value: Readonly<Record<string, unknown>>,
-  hasOwnIds: boolean,
+  as: Writing,
 ): void {
   const nulls = nulled.filter((one) => isNulled(one, value));
-  if (nulls.length + newer.length + ownIds.length + parts.length === 0) {
+  const own = personal.filter((one) => isMarked(one, value, as));
+  const stoodIn = standIns.filter((one) => isStoodIn(one, value));
+  if (nulls.length + newer.length + own.length + stoodIn.length + parts.length === 0) {
     into.add(JSON.stringify(value));
     return;
   }
   const common = { ...value };
   for (const { name } of nulls) common[name] = undefined;
-  for (const { name } of ownIds) common[name] = undefined;
+  for (const { name } of own) common[name] = undefined;
+  if (stoodIn.length > 0) {
+    into.add(`{"id":${JSON.stringify(value.id)}`);
+    common.id = undefined;
+    for (const one of stoodIn) {
+      writePart(into, one, null, NULLED_MARK);
+      common[one.name] = undefined;
+    }
+  }
   for (const { name } of parts) if (isObject(common[name])) common[name] = undefined;
   for (const { fields } of newer) for (const { name } of fields) common[name] = undefined;
   // The other fields follow inside the braces. A comma precedes each, so a field must stand there:
   // resources have at least `object` since their first version.
-  into.add(JSON.stringify(common));
+  const text = JSON.stringify(common);
+  into.add(stoodIn.length > 0 ? `,${text.slice(1)}` : text);
   into.takeBack(1);
-  for (const part of parts) {
-    if (!part.isNewer && isObject(value[part.name])) writeField(into, part, value[part.name], hasOwnIds);
+  for (const one of own) {
+    if (one.sight === 'seesHandles') into.add(HANDLE + JSON.stringify(value[one.name]));
   }
-  for (const one of newer) writeNewer(into, one, value, hasOwnIds);
-  for (const one of ownIds) {
-    if (value[one.name] !== undefined) writePart(into, one, hasOwnIds ? value[one.name] : null, MARK);
+  for (const part of parts) {
+    if (!part.isNewer && isObject(value[part.name])) writeField(into, part, value[part.name], as);
+  }
+  for (const one of newer) writeNewer(into, one, value, as);
+  for (const one of own) {
+    if (one.sight === 'seesOwnIds') writePart(into, one, as.hasOwnIds ? value[one.name] : null, MARK);
   }
   for (const one of nulls) writePart(into, one, value[one.name], NULLED_MARK);
   into.add('}');
+}
+
+/** Returns whether a field of an object stands apart, for readers that do not see it. */
+function isMarked(one: Personal, value: Readonly<Record<string, unknown>>, as: Writing): boolean {
+  if (one.sight === 'seesOwnIds') return value[one.name] !== undefined;
+  return as.marksHandles && typeof value[one.name] === 'string' && isPersonal(one, value);
 }
 
 /** Writes the fields of one version: plain ones, then parts. Writes no mark if none has a value. */
@@ -287,7 +357,7 @@ function writeNewer(
   into: JsonBytes,
   { age, fields }: Newer,
   value: Readonly<Record<string, unknown>>,
-  hasOwnIds: boolean,
+  as: Writing,
 ): void {
   let isOpen = false;
   for (const areParts of [false, true]) {
@@ -296,7 +366,7 @@ function writeNewer(
       if (one === undefined || (field.schema !== undefined && isObject(one)) !== areParts) continue;
       if (!isOpen) into.add(opening(age));
       isOpen = true;
-      writeField(into, field, one, hasOwnIds);
+      writeField(into, field, one, as);
     }
   }
   if (isOpen) into.add(MARK);
@@ -309,9 +379,9 @@ function writePart(into: JsonBytes, { age, key }: Aged, value: unknown, closing:
   into.add(closing);
 }
 
-function writeField(into: JsonBytes, { key, schema }: Field, value: unknown, hasOwnIds: boolean): void {
+function writeField(into: JsonBytes, { key, schema }: Field, value: unknown, as: Writing): void {
   into.add(key);
-  write(into, schema && shapeOf(schema), value, hasOwnIds);
+  write(into, schema && shapeOf(schema), value, as);
 }
 
 function isObject(value: unknown): value is object {

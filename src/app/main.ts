@@ -56,7 +56,10 @@ async function start(args: readonly string[]): Promise<number> {
   if (args.length > 0) throw new Error('start takes no arguments: it is configured by the environment');
   const config = loadConfig();
   const log = createLog(config.logLevel);
-  for (const warning of readWarnings(config)) log.warn(warning);
+  const { unbuiltWarning } = await import('../api/documents/client-package.ts');
+  for (const warning of [...readWarnings(config), await unbuiltWarning()]) {
+    if (warning !== undefined) log.warn(warning);
+  }
   if (config.processes > 1) {
     const { supervise } = await import('./supervise.ts');
     return supervise(config, log);

@@ -51,6 +51,7 @@ t.test('a credential becomes a principal', async (t) => {
       customer: false,
       admin: false,
       seesOwnIds: true,
+      seesHandles: true,
       people: 'everyone',
       operator: false,
       roleId,

@@ -25,6 +25,7 @@ const principal: Principal = {
   customer: false,
   admin: false,
   seesOwnIds: false,
+  seesHandles: true,
   people: 'everyone',
   operator: false,
   roleId: 'rol_1',

@@ -11,7 +11,7 @@ import type { MessagingGroup } from '@parley/protocol/resources/actor.ts';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { Notification } from '@parley/protocol/resources/notification.ts';
-import type { Participant } from '@parley/protocol/resources/participant.ts';
+import type { Block, Participant } from '@parley/protocol/resources/participant.ts';
 import type { Person } from '@parley/protocol/resources/person.ts';
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
@@ -32,7 +32,7 @@ const MEMBER = ['messaging:read', 'messaging:create', 'messaging:update', 'notif
 const reader = await personWith(app, MEMBER);
 const companion = await personWith(app, MEMBER);
 const stranger = await personWith(app, MEMBER);
-const administrator = await personWith(app, ['messaging:read', 'users:read']);
+const administrator = await personWith(app, [...MEMBER, 'users:read']);
 const own = (id: string) => `own-${id}`;
 for (const { id } of [companion, stranger]) {
   await change('PATCH', `/v1/users/${id}`, { body: { external_id: own(id) } });
@@ -263,6 +263,78 @@ t.test('shared: an admin that is no member types and is present unseen', async (
     await again.request('presence', { status: 'away' });
     await follower!.frame((frame) => frame.event === 'presence' && frame.data?.actor_id === ada.id);
     for (const client of [follower!, admin!, fence!, again]) client.close();
+  }
+});
+
+t.test('shared: an admin that is present when that changes is shown or hidden at once', async (t) => {
+  await set('everyone');
+  const quiet = await start([reader.id, companion.id]);
+  const [follower, admin, fence] = await Promise.all(
+    [reader.token, ada.access_token, companion.token].map((token) => follow(token, quiet)),
+  );
+  const seen = (status: string, actorId: string) =>
+    follower!.frame(({ event, data }) => {
+      return event === 'presence' && data?.status === status && data.actor_id === actorId;
+    });
+  for (const client of [admin!, fence!]) await client.request('presence', { status: 'online' });
+  await Promise.all([seen('online', ada.id), seen('online', companion.id)]);
+  await set('shared');
+  await seen('offline', ada.id);
+  const late = await follow(reader.token, quiet);
+  await late.frame(({ event, data }) => event === 'presence' && data?.actor_id === companion.id);
+  t.notOk(
+    late.frames.some(
+      ({ event, data }) => event === 'presence' && data?.status === 'online' && data.actor_id === ada.id,
+    ),
+  );
+  follower!.frames.length = 0;
+  await change('POST', `${CONVERSATIONS}/${quiet}/participants`, { body: user(ada.id) });
+  await seen('online', ada.id);
+  const mine = (await participants(quiet)).find(({ actor_id }) => actor_id === ada.id)!;
+  follower!.frames.length = 0;
+  await change('DELETE', `${CONVERSATIONS}/${quiet}/participants/${mine.id}`, { token: ada.access_token });
+  await seen('offline', ada.id);
+  t.notOk(follower!.frames.some(({ data }) => data?.status === 'offline' && data.actor_id === companion.id));
+  for (const client of [follower!, admin!, fence!, late]) client.close();
+});
+
+t.test('shared: a block of a user whom one no longer knows is listed and lifted', async (t) => {
+  await set('everyone');
+  const block = (move: string, id: string, token = reader.token) =>
+    refusal('POST', `/v1/messaging/actors/${id}/actions/${move}`, { token });
+  t.equal(await block('block', stranger.id), '201');
+  await set('shared');
+  const { body } = await change<List<Block>>('GET', '/v1/messaging/blocks', { token: reader.token });
+  const [own, ...others] = body.data.filter(({ actor }) => actor.id === stranger.id);
+  t.match(own, { scope: 'direct', blocked_by: { id: reader.id } });
+  t.strictSame(others, []);
+  t.equal(await block('unblock', stranger.id, companion.token), '404 resource_not_found id', 'of another');
+  t.equal(await block('unblock', stranger.id), '200');
+  t.equal(await block('unblock', stranger.id), '404 resource_not_found id');
+  const again = await change<List<Block>>('GET', '/v1/messaging/blocks', { token: reader.token });
+  t.notOk(again.body.data.some(({ actor }) => actor.id === stranger.id));
+});
+
+t.test('shared: a block of the team names nobody whom its reader does not know', async (t) => {
+  await set('shared');
+  const { case: ofCustomer } = demo.conversations;
+  const at = `${CONVERSATIONS}/${ofCustomer}/participants`;
+  await change('POST', at, { body: user(reader.id) });
+  const block = `/v1/messaging/actors/${demo.customer.actor_id}/actions`;
+  for (const [token, id] of [
+    [reader.token, reader.id],
+    [administrator.token, undefined],
+  ] as const) {
+    if (id === undefined) {
+      await change('POST', at, { body: user(administrator.id) });
+      const mine = (await participants(ofCustomer)).find(({ actor_id }) => actor_id === administrator.id)!;
+      await change('POST', `${block}/block`, { token });
+      await change('DELETE', `${at}/${mine.id}`, { token });
+    } else await change('POST', `${block}/block`, { token });
+    const { body } = await change<List<Block>>('GET', '/v1/messaging/blocks', { token: reader.token });
+    t.match(body.data, [{ scope: 'account', actor: { id: demo.customer.actor_id } }]);
+    t.equal(body.data[0]!.blocked_by?.id, id);
+    await change('POST', `${block}/unblock`, { token: reader.token });
   }
 });
 

@@ -35,6 +35,13 @@ t.test('a look wakes what is due, and only that', async (t) => {
   t.equal(looks.statements.size, 1, 'one statement for all of them');
 });
 
+t.test('a name that is no column of the statement is refused', async (t) => {
+  const watch = new DueWatch({ database: await open(t, url), log });
+  for (const name of ['pushes to phones', 'Outbox', '2_rows', 'rows_', '']) {
+    t.throws(() => watch.add({ name, condition: 'true', onDue: () => {} }), { message: /snake_case/ }, name);
+  }
+});
+
 t.test('a loop with a pace is not woken at each look', async (t) => {
   const { calls, looks } = await watch(
     t,

@@ -27,6 +27,7 @@ const ENUMERATIONS: Enumerations = {
   accounts: {
     own_ids: { keys: true, team: true },
     people: { everyone: true, shared: true },
+    handles: { everyone: true, admins: true },
     picture_metadata: { keep: true, remove: true },
     push_content: { none: true, text: true },
     plan: { free: true, pro: true },

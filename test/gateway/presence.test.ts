@@ -150,7 +150,7 @@ const ADA = { id: 'act_ada', external_id: 'ada' };
 class Socket implements Reader {
   readonly audience: Reader['audience'];
   readonly version = NEWEST_VERSION;
-  readonly hidesOwnIds = false;
+  readonly hidden = [];
   readonly closed = false;
   readonly bufferedBytes = 0;
   readonly heldBytes = 0;

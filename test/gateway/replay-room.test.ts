@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 class StuckReader implements Reader {
   readonly audience = 'team';
   readonly version = NEWEST_VERSION;
-  readonly hidesOwnIds = false;
+  readonly hidden = [];
   bufferedBytes = 0;
   closed = false;
   #waiting: { readonly bytes: number; readonly resolve: () => void }[] = [];

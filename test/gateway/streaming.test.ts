@@ -328,7 +328,7 @@ function isText(kind?: 'delta' | 'reset' | 'snapshot') {
 class SlowReader implements Reader {
   readonly audience = 'team';
   readonly version = NEWEST_VERSION;
-  readonly hidesOwnIds = false;
+  readonly hidden = [];
   readonly closed = false;
   bufferedBytes = 0;
   readonly #sent: ReceivedFrame[] = [];

@@ -484,7 +484,7 @@ async function committedFrames(ground: Ground, send: () => Promise<number>, coun
 class Recorder implements Reader {
   readonly audience: Reader['audience'] = 'team';
   readonly version: Version = NEWEST_VERSION;
-  readonly hidesOwnIds = false;
+  readonly hidden = [];
   readonly closed = false;
   bufferedBytes = 0;
   readonly frames: Frame[] = [];

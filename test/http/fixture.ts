@@ -97,6 +97,7 @@ export function principal(changes: Partial<Principal> = {}): Principal {
     customer: false,
     admin: false,
     seesOwnIds: false,
+    seesHandles: true,
     people: 'everyone',
     operator: false,
     roleId: 'rol_1',

@@ -18,45 +18,13 @@ import { personWith } from '../accounts/fixture.ts';
 import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { newAddress } from '../support/new-address.ts';
 import { until } from '../support/until.ts';
+import { kindInPath } from './path-kinds.ts';
 
 const app = await startTestApp(t, { PARLEY_SOCKET_POLLS_PER_SECOND: '1000' });
 const { demo, database } = app;
 // Those of operators are not there for others (test/installation/operators.test.ts).
 const routes = app.routes.filter(({ operators }) => operators === undefined);
 const closedRoutes = routes.filter((route) => route.open !== true);
-
-const KINDS: Readonly<Record<string, IdKind>> = {
-  conversations: 'conversation',
-  messages: 'message',
-  participants: 'participant',
-  notifications: 'notification',
-  agents: 'agent',
-  runs: 'agentRun',
-  'api-keys': 'apiKey',
-  artifacts: 'artifact',
-  users: 'actor',
-  customers: 'actor',
-  actors: 'actor',
-  people: 'actor',
-  exports: 'export',
-  erasures: 'erasure',
-  imports: 'import',
-  'push-subscriptions': 'pushSubscription',
-  'push-apps': 'pushApp',
-  'push-devices': 'pushDevice',
-  views: 'conversationView',
-  events: 'event',
-  webhooks: 'webhook',
-  deliveries: 'webhookDelivery',
-  inboxes: 'inbox',
-  'email-complaints': 'emailComplaint',
-  'identity-providers': 'identityProvider',
-  widgets: 'widget',
-  roles: 'role',
-  groups: 'group',
-  entities: 'entity',
-  sessions: 'session',
-};
 
 /** Parameters of paths that name no resource, percent-encoded. */
 const VALUES: Readonly<Record<string, string | undefined>> = { emoji: encodeURIComponent('👍') };
@@ -669,14 +637,6 @@ function* idPlaces(schema: SchemaObject, at: string): Iterable<string> {
   if (schema.items !== undefined) yield* idPlaces(schema.items, `${at}[]`);
   const isText = schema.type === 'string';
   if (isText && /(^|[._])id$|^mentions\[\]$|^members\[\]$|_ids\[\]$/.test(at)) yield at;
-}
-
-/** `/v1/ai/agents/:id` names an agent, `…/:participant_id` a participant. */
-function kindInPath(path: string, name: string): IdKind {
-  const collection = new RegExp(`([a-z-]+)/:${name}`).exec(path)?.[1] ?? '';
-  const kind = KINDS[collection];
-  if (kind === undefined) throw new Error(`what is in ${path}?`);
-  return kind;
 }
 
 function bodyFor({ body }: Route): CallOptions {

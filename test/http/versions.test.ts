@@ -186,7 +186,7 @@ t.test('readers of one version share one derived form', async (t) => {
     customer: undefined,
   });
   const marked = { ...frame, team: markedJson(Ship, SHIP) };
-  const reader = { audience: 'team', version: MIDDLE, hidesOwnIds: false } as const;
+  const reader = { audience: 'team', version: MIDDLE, hidden: [] } as const;
   t.equal(
     bytesFor(marked, { ...reader, version: NEWEST }),
     marked.team,

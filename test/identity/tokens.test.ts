@@ -144,7 +144,7 @@ t.test('an e-mail address joins no one', async (t) => {
     token: issuer.token({ ...of(issuer, 'e'), email: known!.email }),
   });
   t.not(me.body.user?.id, person.id);
-  t.match(me.body.user?.email, /@no-address\.invalid$/);
+  t.equal(me.body.user?.email, null);
   const addressWith = async (email_verified: unknown, n: number) => {
     const claims = { ...of(issuer, `verified-${n}`), email: `new-${n}@navy.example` };
     const token = issuer.token(email_verified === undefined ? claims : { ...claims, email_verified });
@@ -155,7 +155,7 @@ t.test('an e-mail address joins no one', async (t) => {
   }
   const others = [false, 'false', 'True', 'yes', '', 1, 0, null, [true], { verified: true }];
   for (const [n, value] of others.entries()) {
-    t.match(await addressWith(value, 100 + n), /@no-address\.invalid$/, JSON.stringify(value));
+    t.equal(await addressWith(value, 100 + n), null, JSON.stringify(value));
   }
   const { issuer: shop } = await provided(t, { person: 'customer', provision: 'first_use' });
   const token = shop.token({ ...of(shop, 'g'), email: 'c@example.com' });

@@ -233,6 +233,7 @@ function conversation(members: readonly Member[]): ConversationFacts {
     widgetId: null,
     assigneeId: null,
     mailsAnswers: false,
+    namesAddresses: true,
     rosterVersion: 0,
     purgedThrough: 0,
   };

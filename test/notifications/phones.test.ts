@@ -290,6 +290,22 @@ t.test('a push says who and how many, and with `text` what; never what is held o
   t.equal(fcm.trades, 1, 'one access token');
 });
 
+t.test('a push does not name a sender whom its reader does not know', async (t) => {
+  const reader = await newReader(app);
+  const phone = await registered(reader, android);
+  const { ada } = app.demo.users;
+  for (const [people, title, count] of [
+    ['everyone', 'Ada Lovelace', 1],
+    ['shared', 'New notification', 2],
+  ] as const) {
+    t.equal((await ask('PATCH', '/v1/account', undefined, { body: { people } })).status, 200);
+    await notify(reader, ada.access_token);
+    await until(() => fcm.of(phone).length === count, { what: 'the push' });
+    t.equal(fcm.of(phone)[count - 1]!.body.notification?.title, title);
+  }
+  await ask('PATCH', '/v1/account', undefined, { body: { people: 'everyone' } });
+});
+
 t.test('a notification that was read elsewhere leaves the phone, without a sound', async (t) => {
   const reader = await newReader(app);
   const [a, b] = [await registered(reader, android), await registered(reader, iphone)];
@@ -445,9 +461,12 @@ async function feed(reader: Reader): Promise<readonly Notification[]> {
   return (await ask<List<Notification>>('GET', path, reader)).body.data;
 }
 
-async function notify({ id }: Reader): Promise<void> {
+async function notify({ id }: Reader, token?: string): Promise<void> {
   const body = { recipient_ids: [id], category: 'order.updated', title: 'Order 7' };
-  const { status, text } = await ask('POST', '/v1/messaging/notifications', undefined, { body });
+  const { status, text } = await ask('POST', '/v1/messaging/notifications', undefined, {
+    body,
+    ...(token !== undefined && { token }),
+  });
   if (status !== 201) throw new Error(text);
 }
 

@@ -205,6 +205,7 @@ t.test('a message that is completed is the same bytes as one that is made as a w
     const viewer = {
       customer: random.pick([true, false]),
       seesOwnIds: random.pick([true, false]),
+      seesHandles: random.pick([true, false]),
       actor: { id: random.pick(['act_1', 'act_2', 'act_3']) },
     };
     const expansions = {
@@ -287,7 +288,7 @@ function shown(rows: readonly { readonly json: string }[]): string[] {
   });
 }
 
-const READER = { seesOwnIds: true, actor: { id: '' } };
+const READER = { seesOwnIds: true, seesHandles: true, actor: { id: '' } };
 
 function randomNotification(random: Random): FeedRow {
   const time = () => `2026-11-22T01:02:03.${String(random.below(1_000_000)).padStart(6, '0')}Z`;

@@ -1,6 +1,6 @@
 /** The Dockerfile, as far as it can be tested without building it. */
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 import { startApp } from '../../src/app/app.ts';
@@ -59,6 +59,43 @@ t.test('what it copies is enough for a server', async (t) => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`);
     t.equal(response.status, 200, path);
     await response.body?.cancel();
+  }
+});
+
+t.test('without the packages for development there are no pages, and the start says so', async (t) => {
+  const directory = copyCheckout(t);
+  for (const out of ['client/npm', 'archives/npm', 'console', 'widget']) {
+    rmSync(join(directory, 'packages', out, 'dist'), { recursive: true });
+  }
+  const built = await runProgram(process.execPath, ['bin/build.cjs', '--optional'], {}, directory);
+  t.match(built, { code: 0, stderr: /were not built: Cannot find package/ });
+  const port = await freePort();
+  const server = startParley(
+    t,
+    {
+      ...UNSAFE_POSTGRES,
+      DATABASE_URL: (await createTestDatabase(t)).url,
+      PORT: String(port),
+      PARLEY_DATA_DIR: join(directory, 'data'),
+    },
+    { command: [process.execPath, join(directory, 'bin/parley.cjs'), 'start'], cwd: directory },
+  );
+  await server.logs(/"started"/);
+  t.match(
+    server.stderr,
+    /"level":40.*The console, the widget and the SDK are missing, because the build failed/,
+  );
+  t.match(server.stderr, /Run \\"npm ci\\" without --omit=dev/);
+  for (const [path, status] of [
+    ['/readyz', 200],
+    ['/console/', 404],
+    ['/widget.js', 404],
+    ['/v1/client.js', 404],
+  ] as const) {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`);
+    t.equal(response.status, status, path);
+    if (status === 404) t.match(await response.text(), /Cannot find package 'rolldown'/, path);
+    else await response.body?.cancel();
   }
 });
 

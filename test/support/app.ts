@@ -7,10 +7,11 @@ import { readConfig } from '../../src/app/config.ts';
 import { type DemoFile, demoFilePath, readDemoFile, seedDemo } from '../../src/app/demo.ts';
 import { HOOKS } from '../../src/app/features.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
-import { createLog, type Logger } from '../../src/platform/log.ts';
+import type { Logger } from '../../src/platform/log.ts';
 import { freshDirectory, UNSAFE_POSTGRES } from '../start/parley.ts';
 import { Contract } from './contract.ts';
 import { DEFAULT_VERSION } from './default-version.ts';
+import { logWithoutMalformedStatements } from './malformed-statements.ts';
 import { createTestDatabase } from './postgres.ts';
 import type { Teardown } from './teardown.ts';
 
@@ -60,7 +61,7 @@ export interface TestApp {
 export async function startTestApp(
   t: Teardown,
   env: Readonly<Record<string, string>> = {},
-  log: Logger = createLog('silent'),
+  log: Logger = logWithoutMalformedStatements(),
   options: Omit<AppOptions, 'config' | 'log'> = {},
 ): Promise<TestApp> {
   const url = env.DATABASE_URL ?? (await createTestDatabase(t)).url;

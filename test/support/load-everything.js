@@ -22,13 +22,21 @@ module.registerHooks({
 
 // Modules that run something when they are loaded: the commands, and the workers, which get some
 // input.
-const COMMANDS = ['src/app/main.ts', 'packages/archives/convert/command.ts'];
+const COMMANDS = [
+  'src/app/main.ts',
+  'packages/archives/convert/command.ts',
+  'packages/client/add/command.ts',
+];
 const HTML_WORKER = 'src/features/agents/tools/page-worker.ts';
 const MAIL_WORKER = 'packages/mail-reader/thread/reader-worker.ts';
 const ARCHIVE_CHILD = 'packages/archives/process/reader-child.ts';
 
 // Declarations, which npm run build makes, and code for browsers.
-const OTHERS = ['packages/{console,ui,widget}/**', 'packages/*/{npm,test}/**'];
+const OTHERS = [
+  'packages/{console,ui,widget}/**',
+  'packages/client/react/parts/**',
+  'packages/*/{npm,test}/**',
+];
 
 const paths = globSync('{src,packages,migrations}/**/*.ts', { exclude: OTHERS }).filter(
   (path) => !COMMANDS.includes(path),

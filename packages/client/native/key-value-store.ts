@@ -10,13 +10,17 @@ import { SharedPlace } from './shared-place.ts';
  * must be stored when `setItem` resolves, and be the old or the new one after a crash.
  */
 export interface AppStorage {
+  /** Resolves with null without a value. */
   getItem(key: string): Promise<string | null>;
+  /** Stores the value in place of the key's earlier one. */
   setItem(key: string, value: string): Promise<unknown>;
+  /** Does nothing without a value. */
   removeItem(key: string): Promise<unknown>;
 }
 
 /** The storage and the owner of a store. */
 export interface AppStoreOptions extends StoreOptions {
+  /** Has the messages of all stores of the app, below keys of Parley's own. */
   readonly storage: AppStorage;
 }
 

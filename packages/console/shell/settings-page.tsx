@@ -95,7 +95,7 @@ function Profile() {
           onInput={(event) => setName(event.currentTarget.value)}
         />
       </label>
-      {me.user !== null && <p class="settings-quiet">{me.user.email}</p>}
+      {me.user?.email && <p class="settings-quiet">{me.user.email}</p>}
       <Button
         type="submit"
         look="primary"

@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { addressless, handleOf, standInOf } from '../schema/addresses.ts';
 import { ACTORS_OWN_ID } from '../schema/external-ids.ts';
 import { ageOf, type NullBeforeRule, nullBeforeOf, sinceOf } from '../schema/since.ts';
 import { VERSIONS, type Version } from '../versions.ts';
@@ -8,14 +9,16 @@ import { isMention, mentioned } from './mentions.ts';
 export type Shape =
   | {
       readonly kind: 'object';
-      /** Oldest versions first; without `ownIds`. */
+      /** Oldest versions first; without `personal`. */
       readonly newer: readonly Newer[];
-      /** Own ids of actors, which not every reader sees. */
-      readonly ownIds: readonly Aged[];
-      /** Fields whose values have newer fields inside. */
+      /** Fields of actors that not every reader sees. */
+      readonly personal: readonly Personal[];
+      /** Fields whose values have such places inside. */
       readonly parts: readonly Part[];
       /** Fields with values that older versions see as null. */
       readonly nulled: readonly Nulled[];
+      /** Addresses in place of which older versions see one that stands for none. */
+      readonly standIns: readonly Aged[];
     }
   | { readonly kind: 'list'; readonly item: TSchema }
   /** Resources of several kinds, by the constant in their `object`. */
@@ -32,7 +35,7 @@ export interface Field {
   readonly name: string;
   /** The JSON text before its value, behind another field. */
   readonly key: string;
-  /** Present if its values have newer fields inside. */
+  /** Present if its values have such places inside. */
   readonly schema?: TSchema;
 }
 
@@ -40,6 +43,13 @@ export interface Field {
 export interface Aged extends Field {
   /** Position in VERSIONS. */
   readonly age: number;
+}
+
+/** A field of an actor that not every reader sees: its own id, or its address. */
+export interface Personal extends Aged {
+  readonly sight: 'seesOwnIds' | 'seesHandles';
+  /** The `type` of the objects in which it is personal; absent for all. */
+  readonly only?: string;
 }
 
 /** A field of which some values came with a version. */
@@ -57,32 +67,35 @@ interface Part extends Field {
 export interface FormReader {
   /** Whether it sees the own ids of all actors; if not, it sees its own alone. */
   readonly seesOwnIds: boolean;
+  /** The same for the addresses of people. */
+  readonly seesHandles: boolean;
   readonly actor: { readonly id: string };
 }
 
 /** Stands for readers that see everything. */
-const SEES_ALL: FormReader = { seesOwnIds: true, actor: { id: '' } };
+const SEES_ALL: FormReader = { seesOwnIds: true, seesHandles: true, actor: { id: '' } };
 
 /**
  * Returns the value in the form of this version: without newer parts, at any depth, and with null
- * in place of own ids that the reader does not see. The value itself is not changed, and parts that
- * are the same in both versions are shared. Dropped fields are set to undefined, which JSON leaves
- * out; that is cheaper than copies with fewer keys.
+ * in place of own ids and addresses that the reader does not see. The value itself is not changed,
+ * and parts that are the same in both versions are shared. Dropped fields are set to undefined,
+ * which JSON leaves out; that is cheaper than copies with fewer keys.
  */
 export function formAt<T>(version: Version, schema: TSchema, value: T, reader: FormReader = SEES_ALL): T {
   const age = ageOf(version);
   const newest = NEWEST_AGES.get(schema) ?? newestAge(schema);
   NEWEST_AGES.set(schema, newest);
-  return newest <= age && reader.seesOwnIds ? value : (cut({ age, reader }, schema, value) as T);
+  const isWhole = newest <= age && reader.seesOwnIds && reader.seesHandles;
+  return isWhole ? value : (cut({ age, reader }, schema, value) as T);
 }
 
 /** By schema of an answer. */
 const NEWEST_AGES = new WeakMap<TSchema, number>();
 
-/** Returns undefined if no value of the schema has newer fields. */
+/** Returns undefined if all versions and readers have the same of every value of the schema. */
 export function shapeOf(schema: TSchema): Shape | undefined {
   if (SHAPES.has(schema)) return SHAPES.get(schema);
-  const shape = hasNewer(schema) ? makeShape(schema) : undefined;
+  const shape = hasForms(schema) ? makeShape(schema) : undefined;
   SHAPES.set(schema, shape);
   return shape;
 }
@@ -132,16 +145,31 @@ function cutAs(to: Cut, shape: Shape, value: unknown): unknown {
     const part = copy[name];
     if (typeof part === 'object' && part !== null) copy[name] = cut(to, schema, part);
   }
-  for (const one of shape.ownIds) {
+  for (const one of shape.personal) {
     if (one.age > age) copy[one.name] = undefined;
-    else if (!reader.seesOwnIds && !isOf(reader, copy)) copy[one.name] = null;
+    else if (!reader[one.sight] && isPersonal(one, copy) && !isOf(reader, copy)) copy[one.name] = null;
   }
+  for (const one of shape.standIns) if (one.age > age && isStoodIn(one, copy)) copy[one.name] = standIn(copy);
   for (const one of shape.nulled) if (one.age > age && isNulled(one, copy)) copy[one.name] = null;
   return copy;
 }
 
 function isOf({ actor }: FormReader, object: Readonly<Record<string, unknown>>): boolean {
   return actor.id === (object.actor_id ?? object.id);
+}
+
+/** Returns whether the field of `object` is one that not every reader sees. */
+export function isPersonal({ only }: Personal, object: Readonly<Record<string, unknown>>): boolean {
+  return only === undefined || only === object.type;
+}
+
+/** Returns whether older versions see an address that stands for none. */
+export function isStoodIn({ name }: Aged, object: Readonly<Record<string, unknown>>): boolean {
+  return object[name] === null && typeof object.id === 'string';
+}
+
+function standIn({ id }: Readonly<Record<string, unknown>>): string {
+  return addressless(String(id));
 }
 
 /** Returns whether older versions see null in place of the field's value in `object`. */
@@ -160,7 +188,7 @@ interface Schema {
 function makeShape(schema: TSchema): Shape {
   if (isMention(schema)) return shapeOf(mentioned(schema))!;
   const { properties, items, anyOf, oneOf } = schema as Schema;
-  const choices = (anyOf ?? oneOf)?.filter((choice) => hasNewer(choice));
+  const choices = (anyOf ?? oneOf)?.filter((choice) => hasForms(choice));
   if (choices?.length === 1 && isOnlyChoice(choices[0]!, anyOf ?? oneOf!)) return shapeOf(choices[0]!)!;
   if (choices !== undefined) {
     return { kind: 'choice', byObject: new Map(choices.map((choice) => [objectOf(choice), choice])) };
@@ -170,14 +198,18 @@ function makeShape(schema: TSchema): Shape {
   return {
     kind: 'object',
     newer: VERSIONS.flatMap((version, age) => {
-      const own = fields.filter(([, property]) => sinceOf(property) === version && !isOwnId(property));
+      const own = fields.filter(([, property]) => sinceOf(property) === version && !sightOf(property));
       return own.length === 0 ? [] : { age, fields: own.map(asField) };
     }),
-    ownIds: fields
-      .filter(([, property]) => isOwnId(property))
-      .map((field) => ({ ...asField(field), age: ageOf(sinceOf(field[1])!) })),
+    personal: fields.flatMap(([name, property]) => {
+      const sight = sightOf(property);
+      if (sight === undefined) return [];
+      const only = handleOf(property);
+      const age = ageOf(sinceOf(property) ?? VERSIONS[0]);
+      return { ...asField([name, property]), age, sight, ...(only !== undefined && { only }) };
+    }),
     parts: fields
-      .filter(([, property]) => hasNewer(property))
+      .filter(([, property]) => hasForms(property))
       .map(([name, schema]) => ({
         ...asField([name, schema]),
         schema,
@@ -187,15 +219,20 @@ function makeShape(schema: TSchema): Shape {
       const rule = nullBeforeOf(property);
       return rule === undefined ? [] : [{ ...asField([name, property]), age: ageOf(rule.version), rule }];
     }),
+    standIns: fields.flatMap(([name, property]) => {
+      const version = standInOf(property)?.version;
+      return version === undefined ? [] : { ...asField([name, property]), age: ageOf(version) };
+    }),
   };
 }
 
-function isOwnId(schema: TSchema): boolean {
-  return ACTORS_OWN_ID in schema;
+function sightOf(schema: TSchema): Personal['sight'] | undefined {
+  if (ACTORS_OWN_ID in schema) return 'seesOwnIds';
+  return handleOf(schema) === undefined ? undefined : 'seesHandles';
 }
 
 function asField([name, schema]: readonly [string, TSchema]): Field {
-  return { name, key: `,"${name}":`, ...(hasNewer(schema) && { schema }) };
+  return { name, key: `,"${name}":`, ...(hasForms(schema) && { schema }) };
 }
 
 /** Returns whether every other choice is null. */
@@ -210,24 +247,30 @@ function objectOf(schema: TSchema): unknown {
   return object;
 }
 
-function hasNewer(schema: TSchema): boolean {
-  return newestAge(schema) > 0;
+function hasForms(schema: TSchema): boolean {
+  return newestAge(schema) >= 0;
 }
 
 /**
- * Returns the position in VERSIONS of the newest field or value, at any depth; 0 if there is none.
+ * Returns the position in VERSIONS of the newest field or value that has a form of its own, at any
+ * depth; a negative number if there is none.
  */
 function newestAge(schema: TSchema, seen = new Set<TSchema>()): number {
-  if (seen.has(schema)) return 0;
+  if (seen.has(schema)) return -1;
   seen.add(schema);
   if (isMention(schema)) return newestAge(mentioned(schema), seen);
   const { properties = {}, items, anyOf = [], oneOf = [] } = schema as Schema;
   const fields = Object.values(properties);
   const parts = [...fields, ...(items === undefined ? [] : [items]), ...anyOf, ...oneOf];
+  const versions = fields.flatMap((field) => [
+    sinceOf(field),
+    nullBeforeOf(field)?.version,
+    standInOf(field)?.version,
+    handleOf(field) === undefined ? undefined : VERSIONS[0],
+  ]);
   return Math.max(
-    0,
-    ...fields.map((field) => ageOf(sinceOf(field) ?? VERSIONS[0])),
-    ...fields.map((field) => ageOf(nullBeforeOf(field)?.version ?? VERSIONS[0])),
+    -1,
+    ...versions.map((version) => (version === undefined ? -1 : ageOf(version))),
     ...parts.map((part) => newestAge(part, seen)),
   );
 }

@@ -25,6 +25,10 @@ export type PushContent = (typeof PUSH_CONTENTS)[number];
 const PEOPLE = ['everyone', 'shared'] as const;
 export type People = (typeof PEOPLE)[number];
 
+/** The readers of the addresses of people (docs/contract.md#who-sees-addresses). */
+const HANDLE_READERS = ['everyone', 'admins'] as const;
+export type HandleReaders = (typeof HANDLE_READERS)[number];
+
 /** The tenant that everything else belongs to (docs/contract.md#accounts). */
 export const Account = Type.Object({
   ...Identity('account'),
@@ -35,6 +39,7 @@ export const Account = Type.Object({
   own_ids: Since('1.4.harbor-preview.1', OneOf(OWN_ID_READERS)),
   push_content: Since('1.4.harbor-preview.1', OneOf(PUSH_CONTENTS)),
   people: Since('1.4.harbor-preview.1', OneOf(PEOPLE)),
+  handles: Since('1.4.harbor-preview.1', OneOf(HANDLE_READERS)),
   ...Times,
 });
 export type Account = Static<typeof Account>;
@@ -51,6 +56,8 @@ describe(Account, {
     'The texts of pushes to phones, which Google and Apple can read: `none` has who wrote and how many notifications wait, `text` what they say as well.',
   people:
     'Which users of the account a user sees: `everyone`, or those it shares a conversation with (`shared`). Everybody sees agents; admins, users with a permission for users, and API keys see everyone.',
+  handles:
+    'Who sees the email addresses of people, in `handle`: `everyone`, or `admins`, users with a permission for users, and API keys alone (`admins`). Everybody sees the own one.',
 });
 
 /** Body of Update Account: absent fields stay. */
@@ -59,6 +66,7 @@ export const UpdateAccountBody = Body({
   own_ids: Type.Optional(OneOf(OWN_ID_READERS)),
   push_content: Type.Optional(OneOf(PUSH_CONTENTS)),
   people: Type.Optional(OneOf(PEOPLE)),
+  handles: Type.Optional(OneOf(HANDLE_READERS)),
 });
 describe(UpdateAccountBody, {
   picture_metadata:
@@ -69,5 +77,7 @@ describe(UpdateAccountBody, {
     'What pushes to phones say: `none` has who wrote and how many notifications wait, `text` what they say as well.',
   people:
     'Which users of the account a user sees: `everyone`, or those it shares a conversation with (`shared`).',
+  handles:
+    'Who sees the email addresses of people: `everyone`, or admins, users with a permission for users, and API keys alone (`admins`).',
 });
 export type UpdateAccountBody = Static<typeof UpdateAccountBody>;

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { Handle } from '../schema/addresses.ts';
 import { ActorsOwnId, OWN_ID_TEXTS, OwnId } from '../schema/external-ids.ts';
 import { describe, Identity, Nullable, OneOf, Times } from '../schema/schema.ts';
 import { NullBefore, Since } from '../schema/since.ts';
@@ -9,7 +10,7 @@ export const Actor = Type.Object({
   ...Identity('actor'),
   type: OneOf(['user', 'api_key', 'agent', 'group']),
   name: Nullable(Type.String()),
-  handle: Nullable(Type.String()),
+  handle: Handle('user'),
   avatar_url: NullBefore({ version: '1.2.harbor', unless: 'type', is: 'user' }, Nullable(Type.String())),
   role: Type.Null(),
   external_id: ActorsOwnId,
@@ -36,7 +37,7 @@ export const Entity = Type.Object({
   ...Identity('entity'),
   type: OneOf(ENTITY_TYPES),
   name: Nullable(Type.String()),
-  handle: Nullable(Type.String()),
+  handle: Handle('actor'),
 });
 export type Entity = Static<typeof Entity>;
 

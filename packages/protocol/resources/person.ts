@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { Handle } from '../schema/addresses.ts';
 import { ActorsOwnId, IdOf, OWN_ID_TEXTS } from '../schema/external-ids.ts';
 import { Body, describe, Identity, Line, Name, Nullable, OneOf } from '../schema/schema.ts';
 import { DECLARED_STATUSES, PRESENCE_STATUSES } from './activity.ts';
@@ -9,7 +10,7 @@ export const Person = Type.Object({
   ...Identity('person'),
   type: OneOf(['user', 'agent']),
   name: Nullable(Type.String()),
-  handle: Nullable(Type.String()),
+  handle: Handle('user'),
   avatar_url: Nullable(Type.String()),
   presence: Nullable(OneOf(PRESENCE_STATUSES)),
   external_id: ActorsOwnId,

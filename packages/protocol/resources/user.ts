@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { AddressOrNone } from '../schema/addresses.ts';
 import { ChangedOwnId, NewOwnId, OWN_ID_TEXTS, OwnId } from '../schema/external-ids.ts';
 import { Body, describe, Id, Identity, Name, Nullable, OneOf, Times } from '../schema/schema.ts';
 import { OptionalSince, Since } from '../schema/since.ts';
@@ -11,12 +12,19 @@ import { ChangedUsername, NewUsername, USERNAME_TEXTS, Username } from './userna
 /** The values of `include[]` on the endpoints of users. */
 export const USER_INCLUDES = ['role'] as const;
 
+/** From here on a user needs no address. */
+export const NO_EMAIL_SINCE = '1.4.harbor-preview.1' satisfies Version;
+
 /** A person of the account (docs/contract.md#users). Its id is the id of its actor. */
 export const User = Type.Object({
   ...Identity('user'),
   actor_id: Since('1.2.harbor', Type.String()),
   name: Type.String(),
-  email: Type.String(),
+  email: AddressOrNone({
+    version: NO_EMAIL_SINCE,
+    description:
+      'Email address, unique within the account; `<id>@no-address.invalid`, which gets no mail, where the user has none.',
+  }),
   status: OneOf(['active', 'deactivated']),
   role: Nullable(Role),
   ...Times,
@@ -32,8 +40,7 @@ export type User = Static<typeof User>;
 describe(User, {
   actor_id: 'Id of the actor as which the user acts, which is always `id`.',
   name: 'Name of the person.',
-  email:
-    'Email address, unique within the account; `<id>@no-address.invalid`, which gets no mail, where the user has none.',
+  email: 'Email address, unique within the account. Null where the user has none.',
   status: 'A `deactivated` user can no longer sign in.',
   role: 'The role that bounds what the user may do. Null unless expanded.',
   role_id: 'Id of the role that `role` expands. Null for a placeholder, and once the person was erased.',
@@ -43,9 +50,6 @@ describe(User, {
   external_id: OWN_ID_TEXTS.field,
   username: USERNAME_TEXTS.shown,
 });
-
-/** From here on a user needs no address. */
-export const NO_EMAIL_SINCE = '1.4.harbor-preview.1' satisfies Version;
 
 export const CreateUserBody = Body({
   name: Name,

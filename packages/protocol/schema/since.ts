@@ -1,5 +1,6 @@
 import { type TSchema, Type } from 'typebox';
 import { isVersion, VERSIONS, type Version } from '../versions.ts';
+import { standInOf } from './addresses.ts';
 
 /**
  * A field of a resource, request body, query or frame that came with a version. Callers of an older
@@ -94,6 +95,10 @@ interface ObjectSchema {
 
 function copyAt(age: number, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
+  const standIn = standInOf(value);
+  if (standIn !== undefined && ageOf(standIn.version) > age) {
+    return { type: 'string', description: standIn.description };
+  }
   const all = Object.entries(value);
   const known = all
     .filter(([, part]) => !isNewer(age, part))

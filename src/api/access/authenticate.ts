@@ -1,6 +1,6 @@
 import { ApiError, deactivatedCaller, unavailable } from '@parley/protocol/errors/errors.ts';
 import { ADMIN_PERMISSIONS, PERMISSIONS } from '@parley/protocol/permissions.ts';
-import type { OwnIdReaders, People } from '@parley/protocol/resources/account.ts';
+import type { HandleReaders, OwnIdReaders, People } from '@parley/protocol/resources/account.ts';
 import { type ActorType, presentActor } from '@parley/protocol/resources/actor.ts';
 import type { RoleType } from '@parley/protocol/resources/role.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
@@ -9,7 +9,7 @@ import { isUnavailable } from '../../platform/db/connection/unavailable.ts';
 import { requireHere, type Whereabouts } from './account-moves.ts';
 import { API_KEY_PREFIX, hashApiKey, hasValidChecksum, OPERATOR_KEY_PREFIX } from './api-keys.ts';
 import { type AccountPlace, accountMissing } from './authorize.ts';
-import type { Credential, Principal } from './principal.ts';
+import { type Credential, knowsUsers, type Principal } from './principal.ts';
 import { RevocableCache } from './revocable-cache.ts';
 import type { Rights } from './rights.ts';
 import type { MoveState } from './tables.ts';
@@ -219,6 +219,7 @@ interface Row {
   readonly subscribed: boolean;
   readonly own_ids: OwnIdReaders;
   readonly people: People;
+  readonly handles: HandleReaders;
   readonly move_state: MoveState | null;
   readonly move_cell: string | null;
   readonly actor_id: string;
@@ -240,7 +241,7 @@ interface Row {
 
 const COLUMNS = `
   SELECT k.id AS key_id, k.expires_at, k.revoked_at IS NOT NULL AS revoked,
-    c.id AS account_id, c.subscription = 'active' AS subscribed, c.own_ids, c.people,
+    c.id AS account_id, c.subscription = 'active' AS subscribed, c.own_ids, c.people, c.handles,
     m.state AS move_state, m.cell AS move_cell,
     a.id AS actor_id, a.type AS actor_type, a.customer, a.name, a.handle, a.avatar_url, a.external_id, a.username,
     a.deactivated_at IS NOT NULL AS deactivated,
@@ -307,20 +308,24 @@ function credentialIn(authorization: string | undefined): string {
 function standingOf(row: Row, credential: Credential): CredentialState {
   const admin = row.role_type === 'admin';
   const granted = row.permissions ?? [];
+  const rights = {
+    actor: presentActor({ ...row, id: row.actor_id, type: row.actor_type }),
+    admin,
+    permissions: new Set(admin ? [...PERMISSIONS, ...ADMIN_PERMISSIONS, ...granted] : granted),
+  };
   return {
     principal: {
       accountId: row.account_id,
       subscribed: row.subscribed,
       ...(row.move_state !== null && { move: { state: row.move_state, cell: row.move_cell! } }),
-      actor: presentActor({ ...row, id: row.actor_id, type: row.actor_type }),
+      ...rights,
       customer: row.customer,
-      admin,
       seesOwnIds: !row.customer && (row.own_ids === 'team' || row.actor_type === 'api_key'),
+      seesHandles: row.handles === 'everyone' || (!row.customer && knowsUsers(rights)),
       people: row.people,
       // The account chooses its identity providers, whose tokens name anyone.
       operator: row.operator && credential.provider === undefined,
       roleId: row.role_id,
-      permissions: new Set(admin ? [...PERMISSIONS, ...ADMIN_PERMISSIONS, ...granted] : granted),
       credential,
     },
     revoked: row.revoked || row.family_ended || row.provider_ended || isEnded(row, credential),

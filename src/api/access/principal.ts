@@ -22,6 +22,11 @@ export interface Principal {
    * Whether it sees the own ids of all actors (docs/contract.md#own-ids); if not, its own alone.
    */
   readonly seesOwnIds: boolean;
+  /**
+   * Whether it sees the addresses of all people (docs/contract.md#who-sees-addresses); if not, its
+   * own alone.
+   */
+  readonly seesHandles: boolean;
   /** The account's setting (core/resources/known-users.ts). */
   readonly people: People;
   /**
@@ -64,9 +69,16 @@ export interface CredentialProvider {
  * Returns whether the caller reads and sends in its whole account
  * (docs/contract.md#reading-and-sending).
  */
-export function seesWholeAccount(principal: Principal): boolean {
-  return principal.admin || principal.actor.type === 'api_key';
+export function seesWholeAccount({ admin, actor }: Pick<Principal, 'admin' | 'actor'>): boolean {
+  return admin || actor.type === 'api_key';
 }
+
+/** Returns whether the caller knows every user of its account, since it administers them. */
+export function knowsUsers(caller: Pick<Principal, 'admin' | 'actor' | 'permissions'>): boolean {
+  return seesWholeAccount(caller) || FOR_USERS.some((permission) => caller.permissions.has(permission));
+}
+
+const FOR_USERS = ['users:read', 'users:create', 'users:update'];
 
 /** The principal of endpoints that require no credential: no permissions, no account. */
 export const UNAUTHENTICATED: Principal = Object.freeze({
@@ -84,6 +96,7 @@ export const UNAUTHENTICATED: Principal = Object.freeze({
   customer: false,
   admin: false,
   seesOwnIds: false,
+  seesHandles: false,
   people: 'everyone',
   operator: false,
   roleId: null,

@@ -1,5 +1,5 @@
 import type { PublicRoutes } from '../pipeline/public-routes.ts';
-import { readBuiltFile } from './built-file.ts';
+import { readBuiltFile, whyUnbuilt } from './built-file.ts';
 import { documentRoute } from './documents.ts';
 
 export const CLIENT_PATH = '/v1/client.js';
@@ -31,4 +31,16 @@ const BUILT = new URL('../../../packages/client/npm/dist/', import.meta.url);
  */
 export function readBuilt(name: string): Promise<Buffer> {
   return readBuiltFile(BUILT, `served/${name}`, 'package of the SDK');
+}
+
+/**
+ * Returns the warning of a server that was installed without a build, such as by
+ * `npm ci --omit=dev`; undefined after a build. One build makes all that servers offer to browsers.
+ */
+export async function unbuiltWarning(): Promise<string | undefined> {
+  const why = await whyUnbuilt(BUILT);
+  return (
+    why &&
+    `The console, the widget and the SDK are missing, because ${why}. Run "npm ci" without --omit=dev where the server is installed.`
+  );
 }

@@ -1,4 +1,5 @@
 import { type Holdings, OF_ACTOR } from '../resources/holdings.ts';
+import { hasAddress } from '../resources/user.ts';
 import { blankPerson } from './actors/persons.ts';
 import { readAvatarKey } from './avatars/avatars.ts';
 
@@ -32,7 +33,8 @@ export const accountHoldings: Holdings = {
   exportsOfPerson: {
     async profile(db, files, { account_id: _, ...profile }) {
       const key = await readAvatarKey(db, profile.id);
-      return { ...profile, avatar_url: key === undefined ? null : files.refer({ key }) };
+      const email = profile.email !== null && hasAddress({ email: profile.email }) ? profile.email : null;
+      return { ...profile, email, avatar_url: key === undefined ? null : files.refer({ key }) };
     },
   },
 };

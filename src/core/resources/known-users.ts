@@ -1,4 +1,4 @@
-import { type Principal, seesWholeAccount } from '../../api/access/principal.ts';
+import { knowsUsers, type Principal } from '../../api/access/principal.ts';
 import { IS_MEMBER } from './membership.ts';
 
 /**
@@ -11,12 +11,9 @@ export type Acquainted = string | null;
 
 /** Returns how far the caller knows the users of its account. */
 export function acquainted(principal: Principal): Acquainted {
-  const { people, customer, actor, permissions } = principal;
-  if (people === 'everyone' || customer || seesWholeAccount(principal)) return null;
-  return ADMINISTRATION.some((permission) => permissions.has(permission)) ? null : actor.id;
+  const { people, customer, actor } = principal;
+  return people === 'everyone' || customer || knowsUsers(principal) ? null : actor.id;
 }
-
-const ADMINISTRATION = ['users:read', 'users:create', 'users:update'];
 
 /** SQL, SELECT: the actors `theirs` that share a conversation with this one, and itself. */
 export function companionsOf(actorId: string): string {
@@ -28,8 +25,13 @@ export function companionsOf(actorId: string): string {
  * SQL: whether an Acquainted, a parameter, knows the actor under an alias. Null costs no look-up.
  */
 export function isKnown(acquainted: `$${number}`, a = 'a'): string {
-  return `(${acquainted}::text IS NULL OR ${a}.type <> 'user' OR ${a}.customer OR ${a}.id = ${acquainted}
-      OR EXISTS (${companionsOf(acquainted)} AND theirs.actor_id = ${a}.id))`;
+  return `(${acquainted}::text IS NULL OR ${isCompanion(acquainted, a)})`;
+}
+
+/** SQL: whether an actor that knows its companions alone knows the actor under an alias. */
+export function isCompanion(actorId: string, a = 'a'): string {
+  return `(${a}.type <> 'user' OR ${a}.customer OR ${a}.id = ${actorId}
+      OR EXISTS (${companionsOf(actorId)} AND theirs.actor_id = ${a}.id))`;
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Metadata } from '@parley/protocol/resources/metadata.ts';
 import type { Role } from '@parley/protocol/resources/role.ts';
 import { User } from '@parley/protocol/resources/user.ts';
+import { NO_ADDRESS_ENDING } from '@parley/protocol/schema/addresses.ts';
 import type { Selectable } from 'kysely';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { NO_METADATA } from './metadata.ts';
@@ -31,8 +32,19 @@ export const USER = {
   from: 'users t JOIN actors a ON a.id = t.id',
 };
 
+export function hasAddress({ email }: Pick<UserRow, 'email'>): boolean {
+  return !email.endsWith(NO_ADDRESS_ENDING);
+}
+
 /** Returns the resource; `role` is null if not requested. */
 export function presentUser(row: UserProfile, role: Role | null): User {
   const status = row.deactivated ? 'deactivated' : 'active';
-  return presentAs(User, { ...row, actor_id: row.id, status, role, metadata: row.metadata ?? NO_METADATA });
+  return presentAs(User, {
+    ...row,
+    actor_id: row.id,
+    email: hasAddress(row) ? row.email : null,
+    status,
+    role,
+    metadata: row.metadata ?? NO_METADATA,
+  });
 }

@@ -1,4 +1,5 @@
 import type {
+  HandleReaders,
   OwnIdReaders,
   People,
   PictureMetadata,
@@ -26,6 +27,7 @@ interface AccountTables {
     own_ids: Generated<OwnIdReaders>;
     push_content: Generated<PushContent>;
     people: Generated<People>;
+    handles: Generated<HandleReaders>;
     /** Set while the account is being removed: none of its credentials is accepted. */
     deleted_at: string | null;
   };

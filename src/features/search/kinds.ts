@@ -1,3 +1,4 @@
+import type { FormReader } from '@parley/protocol/forms/forms.ts';
 import type { Actor } from '@parley/protocol/resources/actor.ts';
 import { MESSAGE_INCLUDES } from '@parley/protocol/resources/chat-message.ts';
 import { CONVERSATION_INCLUDES } from '@parley/protocol/resources/conversation.ts';
@@ -22,7 +23,7 @@ import { IS_READABLE, type Scope, type ScopeValues } from './scope.ts';
 export interface Kind<Item extends Candidate, Row extends { readonly id: string }> {
   readonly candidates: CandidateStatements<Item>;
   /** Returns the texts that are compared with a query. */
-  readonly fieldsOf: (item: Item) => readonly Field[];
+  readonly fieldsOf: (item: Item, reader: FormReader) => readonly Field[];
   /** Reads the present rows of hits, without hits that may no longer be shown. */
   readonly readRows: (db: Db, scope: Scope, ids: readonly string[]) => Promise<readonly Row[]>;
   /** Returns the hits' contents from these rows; `include` is `include[]` of the request. */
@@ -80,8 +81,8 @@ interface ConversationCandidate extends Candidate, Pick<ConversationRow, 'title'
 }
 
 /**
- * Conversations are found by their title and the names and handles of their members. Customers
- * search only the title, because they see no other members.
+ * Conversations are found by their title and the names and handles of their members, as far as the
+ * caller sees these. Customers search only the title, because they see no other members.
  */
 export const CONVERSATIONS: Kind<ConversationCandidate, ConversationRow> = {
   candidates: candidateStatements(
@@ -92,12 +93,14 @@ export const CONVERSATIONS: Kind<ConversationCandidate, ConversationRow> = {
       FROM conversations c WHERE c.id = f.id AND $6::text IS NULL AND NOT $7::boolean
         AND c.created_at <= $8::timestamptz AND c.created_at > $9::timestamptz`,
   ),
-  fieldsOf({ title, members }) {
+  fieldsOf({ title, members }, { seesHandles, actor }) {
     const fields: Field[] = [];
     if (title !== null) fields.push({ name: 'title', text: title, actorId: null });
     for (const { id, name, handle } of members) {
       if (name !== null) fields.push({ name: 'member_name', text: name, actorId: id });
-      if (handle !== null) fields.push({ name: 'member_handle', text: handle, actorId: id });
+      if (handle !== null && (seesHandles || id === actor.id)) {
+        fields.push({ name: 'member_handle', text: handle, actorId: id });
+      }
     }
     return fields;
   },

@@ -57,7 +57,7 @@ export async function readResults<Item extends Candidate, Row extends { readonly
       for (const { item, key } of next) {
         const row = rows.get(item.id);
         // The row may have other texts by now.
-        const match = row && matchFields(scope.phrases, kind.fieldsOf({ ...item, ...row }));
+        const match = row && matchFields(scope.phrases, kind.fieldsOf({ ...item, ...row }, scope.reader));
         if (match !== undefined) results.push({ row: row!, key, highlights: highlightsOf(match.found) });
       }
     }
@@ -110,7 +110,7 @@ async function readWindow<Item extends Candidate, Row extends { readonly id: str
   for await (const { items, lower } of readCandidates(db, candidates, scope, period)) {
     let pausedMs = performance.now();
     for (const item of items) {
-      const match = matchFields(scope.phrases, fieldsOf(item));
+      const match = matchFields(scope.phrases, fieldsOf(item, scope.reader));
       if (match !== undefined) hits.set(item.id, { item, weight: match.weight });
       if (performance.now() - pausedMs < TURN_MS) continue;
       await nextTurn();

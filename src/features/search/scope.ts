@@ -1,3 +1,4 @@
+import type { FormReader } from '@parley/protocol/forms/forms.ts';
 import { type Principal, seesWholeAccount } from '../../api/access/principal.ts';
 import { IS_DIRECT } from '../../core/resources/conversation.ts';
 import { IS_MEMBER } from '../../core/resources/membership.ts';
@@ -28,6 +29,8 @@ export interface Scope extends Search, Period {
   readonly values: ScopeValues;
   /** The conversation to search, or all conversations of a caller that may read only these few. */
   readonly few: readonly string[] | undefined;
+  /** Who searches, whom the addresses of others may be hidden from. */
+  readonly reader: FormReader;
   /** The time of Postgres before the search began. */
   readonly now: string;
 }
@@ -58,6 +61,7 @@ export async function readScope(db: Querier, principal: Principal, search: Searc
   return {
     ...search,
     ...extent,
+    reader: principal,
     earlier: has_earlier ? earlier : [],
     values: [accountId, actor.id, isWhole, customer, conversation_id, author_id, has === 'file'],
     few: conversation_id === null ? few : [conversation_id],

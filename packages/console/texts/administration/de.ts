@@ -112,6 +112,10 @@ export const texts: AdministrationTexts = {
           label: 'Wen Personen im Team sehen',
           help: 'Alle, oder nur die, mit denen sie eine Unterhaltung teilen. Agenten, und was Admins sehen, bleiben gleich.',
         },
+        handles: {
+          label: 'Wer E-Mail-Adressen sieht',
+          help: 'Von Team und Kunden, neben ihren Namen: alle, oder Admins, API-Schlüssel und wer Benutzer verwaltet. Die eigene sieht jede Person.',
+        },
       },
       agent: {
         name: { label: 'Name' },
@@ -521,6 +525,7 @@ export const texts: AdministrationTexts = {
     added: 'hinzugefügt',
     address: 'Adresse',
     admin: 'Verwaltung',
+    admins: 'Verwaltung',
     agent: 'Agent',
     agent_id: 'Agent',
     agent_run: 'Vorgang',
@@ -657,6 +662,7 @@ export const texts: AdministrationTexts = {
     group_id: 'Gruppe',
     handed_over: 'übergeben',
     handle: 'Kennung',
+    handles: 'Leser von Adressen',
     has_client_secret: 'Mit Client-Geheimnis',
     has_secret: 'Mit Geheimnis',
     hash: 'Hash',

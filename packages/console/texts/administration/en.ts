@@ -115,6 +115,10 @@ export const texts = {
           label: 'Whom people of the team see',
           help: 'Everyone, or only those they share a conversation with. Agents, and what admins see, stay as they are.',
         },
+        handles: {
+          label: 'Who sees email addresses',
+          help: 'Of the team and of customers, beside their names: everyone, or admins, API keys, and who manages users. Everybody sees their own.',
+        },
       },
       agent: {
         name: { label: 'Name' },

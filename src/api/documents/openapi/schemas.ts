@@ -1,4 +1,5 @@
 import { isMention } from '@parley/protocol/forms/mentions.ts';
+import { HANDLE_OF, STAND_IN_BEFORE, type StandInRule } from '@parley/protocol/schema/addresses.ts';
 import { ID_OF } from '@parley/protocol/schema/external-ids.ts';
 import {
   MEMBERS_SINCE,
@@ -23,6 +24,7 @@ export interface SchemaObject {
   /** The members of `enum` that callers of an older version cannot name. */
   readonly 'x-members-since'?: MembersSince;
   readonly 'x-null-before'?: NullBeforeRule;
+  readonly 'x-stand-in-before'?: StandInRule;
   /** The kinds of resources that an id may name. */
   readonly 'x-id-of'?: readonly string[];
   readonly const?: unknown;
@@ -65,11 +67,14 @@ export class SchemaComponents {
   convert(schema: SchemaObject): SchemaObject {
     const { [SINCE]: since, [MEMBERS_SINCE]: members, [NULL_BEFORE]: rule, ...known } = schema;
     const { [ID_OF]: kinds, ...id } = schema;
+    const { [STAND_IN_BEFORE]: standIn, ...address } = schema;
     if (since !== undefined) {
       const { [SINCE]: _, ...rest } = schema;
       return { ...this.convert(withSentence(rest, `Since version \`${since}\`.`)), [SINCE]: since };
     }
     if (rule !== undefined) return { ...this.convert(withNullBefore(known, rule)), [NULL_BEFORE]: rule };
+    if (standIn !== undefined)
+      return { ...this.convert(withStandIn(address, standIn)), [STAND_IN_BEFORE]: standIn };
     if (members !== undefined) return { ...withMembersSince(known, members), [MEMBERS_SINCE]: members };
     if (kinds !== undefined) return { ...this.convert(withSentence(id, ALSO_EXTERNAL)), [ID_OF]: kinds };
     if (isMention(schema)) return withDescription(this.#mention(schema.title), schema);
@@ -138,7 +143,7 @@ export class SchemaComponents {
 }
 
 /** `discriminator` is ajv's keyword here; OpenAPI's is about references. */
-const FOR_THE_VALIDATOR = new Set(['discriminator', '$id', 'whitespace', 'sentence']);
+const FOR_THE_VALIDATOR = new Set(['discriminator', '$id', 'whitespace', 'sentence', HANDLE_OF]);
 const MAPS = new Set(['properties', 'patternProperties']);
 const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const SINGLE = new Set(['items', 'additionalProperties', 'not', 'propertyNames']);
@@ -160,6 +165,10 @@ function withMembersSince(schema: SchemaObject, since: MembersSince): SchemaObje
 
 function withNullBefore(schema: SchemaObject, { version, unless, is }: NullBeforeRule): SchemaObject {
   return withSentence(schema, `Null before version \`${version}\` unless \`${unless}\` is \`${is}\`.`);
+}
+
+function withStandIn(schema: SchemaObject, { version }: StandInRule): SchemaObject {
+  return withSentence(schema, `Before version \`${version}\` \`<id>@no-address.invalid\` stands for null.`);
 }
 
 function withSentence(schema: SchemaObject, sentence: string): SchemaObject {

@@ -84,6 +84,7 @@ export async function updateAccount(
     | 'own_ids'
     | 'push_content'
     | 'people'
+    | 'handles'
     | 'deleted_at'
   >,
 ): Promise<AccountRow> {

@@ -1,5 +1,6 @@
 import { ApiError, alreadyExists, notFound } from '@parley/protocol/errors/errors.ts';
 import type { Metadata } from '@parley/protocol/resources/metadata.ts';
+import { addressless } from '@parley/protocol/schema/addresses.ts';
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
@@ -49,18 +50,6 @@ export async function createUser(tx: Tx, input: NewUser): Promise<{ user: UserRo
   // The transaction is rolled back, including the actor.
   if (user === undefined) throw alreadyExists('user', 'email', 'e-mail address');
   return { user, actor };
-}
-
-/** The end of the address of a user who has none, which receives no mail (RFC 2606). */
-const WITHOUT_ADDRESS = '@no-address.invalid';
-
-/** Returns the address in the row of a user without one, since every row has a unique one. */
-export function addressless(id: string): string {
-  return `${id}${WITHOUT_ADDRESS}`.toLowerCase();
-}
-
-export function hasAddress({ email }: { readonly email: string }): boolean {
-  return !email.endsWith(WITHOUT_ADDRESS);
 }
 
 /**

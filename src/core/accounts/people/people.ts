@@ -2,7 +2,7 @@ import { type Actor, type ActorFields, presentActor } from '@parley/protocol/res
 import { type ActorPresence, Person } from '@parley/protocol/resources/person.ts';
 import { type Principal, seesWholeAccount } from '../../../api/access/principal.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
-import { type KeysetList, keysetList } from '../../../platform/db/connection/keyset.ts';
+import { type KeysetList, type KeysetOptions, keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { type Acquainted, acquainted, companionsOf, isKnown } from '../../resources/known-users.ts';
 import { IS_MEMBER } from '../../resources/membership.ts';
@@ -75,23 +75,33 @@ const PEOPLE_LIST = {
 
 type People = KeysetList<[accountId: string, caller: string], PersonRow>;
 
-const ALL: People = keysetList({
-  ...PEOPLE_LIST,
+const ALL = searchable({
   name: 'list-people',
   where: `${PEOPLE_ROWS.where} AND t.id <> $2`,
 });
 
 /** Begins with the ids, which are few: a walk of all people by name would look each of them up. */
-const KNOWN: People = keysetList({
-  ...PEOPLE_LIST,
+const KNOWN = searchable({
   name: 'list-known-people',
   where: `${PEOPLE_ROWS.where} AND t.id <> $2 AND t.id IN (
         SELECT actor_id FROM agent_definitions WHERE account_id = $1 UNION ALL ${companionsOf('$2')})`,
 });
 
+/**
+ * Returns the list for callers that see addresses, and for those that find people by name alone.
+ */
+function searchable(own: Pick<KeysetOptions, 'name' | 'where'>): Record<'whole' | 'named', People> {
+  const folded = { ...PEOPLE_LIST.folded, isFirst: true };
+  return {
+    whole: keysetList({ ...PEOPLE_LIST, ...own }),
+    named: keysetList({ ...PEOPLE_LIST, ...own, name: `${own.name}-by-name`, folded }),
+  };
+}
+
 /** Returns the list of the people that the caller knows. */
 export function peopleOf(caller: Principal): People {
-  return acquainted(caller) === null ? ALL : KNOWN;
+  const list = acquainted(caller) === null ? ALL : KNOWN;
+  return caller.seesHandles ? list.whole : list.named;
 }
 
 /**

@@ -33,7 +33,7 @@ export function blockRoutes(database: Database, rights: Pick<Rights, 'announce'>
           afterCommit(async () => {
             await Promise.all(subjects.map((subject) => rights.announce(subject)));
           });
-          const [shown] = await presentBlocks(tx, [row]);
+          const [shown] = await presentBlocks(tx, principal, [row]);
           return new Answer(isNew ? 201 : 200, shown!);
         },
       }),
@@ -56,7 +56,8 @@ export function blockRoutes(database: Database, rights: Pick<Rights, 'announce'>
           [accountId, actor.id, seesWholeAccount(principal)],
           page,
         );
-        const shown = new Map((await presentBlocks(database, rows)).map((block) => [block.id, block]));
+        const blocks = await presentBlocks(database, principal, rows);
+        const shown = new Map(blocks.map((block) => [block.id, block]));
         return toList(rows, page, url, keyOf, ({ id }) => shown.get(id)!);
       },
     }),

@@ -13,6 +13,7 @@ import { enqueueRightsChanged } from '../../accounts/rights/rights-changed.ts';
 import { auditAccount } from '../../audit/audit.ts';
 import { enqueueChanged } from '../../events/changes.ts';
 import { isBlockedByTeam, type NamedActor, readActors, readNamedActors } from '../../resources/actor.ts';
+import { acquainted } from '../../resources/known-users.ts';
 import { IS_MEMBER } from '../../resources/membership.ts';
 import { directKeyOf, lockConversationsOfMember } from '../rows/conversation-store.ts';
 
@@ -53,7 +54,9 @@ export async function blockActor(tx: Tx, principal: Principal, id: string): Prom
 
 /** Ends a block. Throws ApiError `resource_not_found` if the actor is not blocked. */
 export async function unblockActor(tx: Tx, principal: Principal, id: string): Promise<Blocked> {
-  const key = keyOf(principal, await blockable(tx, principal, id));
+  // The one that the caller blocked is named by the list of its blocks, known or not.
+  const [own] = await tx.query(FIND_OWN, id, principal.actor.id);
+  const key = own ?? keyOf(principal, await blockable(tx, principal, id));
   const locked = await lockSubjects(tx, principal.accountId, key);
   const row = await tx.kysely
     .deleteFrom('blocks')
@@ -172,17 +175,20 @@ export async function readBlockedIds(db: Querier, ids: readonly string[]): Promi
   return new Set((await db.query(READ_BLOCKED_IDS, ids)).map(({ id }) => id));
 }
 
-/** Returns one resource for each row, in the same order. */
-export async function presentBlocks(db: Db, rows: readonly BlockRow[]): Promise<Block[]> {
-  const actors = await readActors(db, [
-    ...new Set(rows.flatMap(({ actor_id, created_by }) => [actor_id, created_by])),
-  ]);
+/** Returns one resource for each row that the caller may read, in the same order. */
+export async function presentBlocks(db: Db, caller: Principal, rows: readonly BlockRow[]): Promise<Block[]> {
+  const actors = await readActors(db, [...new Set(rows.map(({ actor_id }) => actor_id))]);
+  const blockers = await readActors(
+    db,
+    [...new Set(rows.map(({ created_by }) => created_by))],
+    acquainted(caller),
+  );
   return rows.map(({ id, blocker_id, actor_id, created_by, created_at }) => ({
     id,
     object: 'block',
     scope: blocker_id === null ? 'account' : 'direct',
     actor: actors.get(actor_id)!,
-    blocked_by: actors.get(created_by) ?? null,
+    blocked_by: blockers.get(created_by) ?? null,
     created_at,
   }));
 }
@@ -205,6 +211,9 @@ export const BLOCKS = keysetList<[accountId: string, actorId: string, seesWholeA
     ['b.id', 'text'],
   ],
 });
+
+const FIND_OWN = statement<[actorId: string, blockerId: string], BlockKey>('find-own-block')`
+    SELECT actor_id, blocker_id FROM blocks WHERE actor_id = $1 AND blocker_id = $2`;
 
 const READ_BLOCKS_OF = statement<[actorId: string, after: string, limit: number], BlockRow>(
   'read-blocks-of-person',

@@ -31,6 +31,8 @@ export interface ConversationFacts {
   /** Whether a member has hidden the conversation; the next message shows it again. */
   readonly hasHidden: boolean;
   readonly agents: readonly AgentMember[];
+  /** Whether texts mention users by their addresses: not where the account hides those. */
+  readonly namesAddresses: boolean;
   /**
    * The author that customers see: the group of the inbox or the widget, else Customer Service.
    * Null on team conversations.
@@ -130,6 +132,7 @@ type Found = ConversationFacts | undefined;
 
 function subjectsOf(facts: Found, id: string): string[] {
   const subjects = [id, ...(facts?.members.keys() ?? [])];
+  if (facts !== undefined) subjects.push(facts.accountId);
   if (facts?.mailboxId) subjects.push(facts.mailboxId);
   if (facts?.widgetId) subjects.push(facts.widgetId);
   if (facts?.persona) subjects.push(facts.persona.id);
@@ -155,6 +158,7 @@ type DirectoryRow = Pick<
 > & {
   persona: ActorFields | null;
   mails_answers: boolean;
+  names_addresses: boolean;
   /** The group that is the assignee of a case with a team, and its members. */
   assigned_group_id: string | null;
   assigned_members: string[] | null;
@@ -213,6 +217,7 @@ function toFacts(row: DirectoryRow, members: readonly MemberRow[]): Conversation
     members: new Map(members.map((member) => [member.id, toMember(member, isNotified(member))])),
     hasHidden: members.some(({ membership }) => membership === 'hidden'),
     agents: members.flatMap(toAgents),
+    namesAddresses: row.names_addresses,
     persona: row.persona && presentActor(row.persona),
     mailboxId: row.inbox_id,
     widgetId: row.widget_id,
@@ -251,6 +256,7 @@ const READ_CONVERSATIONS = statement<[ids: readonly string[], personaName: strin
       c.assignee_id, i.id AS inbox_id, w.id AS widget_id, assigned.id AS assigned_group_id,
       (SELECT array_agg(m.actor_id) FROM group_members m WHERE m.group_id = assigned.id) AS assigned_members,
       c.inbox_id IS NULL AND w.inbox_id IS NOT NULL AS mails_answers,
+      (SELECT handles = 'everyone' FROM accounts WHERE id = c.account_id) AS names_addresses,
       CASE WHEN c.audience = 'customer' THEN (
         SELECT ${ACTOR_JSON} FROM messaging_groups g JOIN actors a ON a.id = g.actor_id
         WHERE g.id = ${personaGroup('$2')}

@@ -46,7 +46,8 @@ function actorsByName(facts: ConversationFacts): ReadonlyMap<string, string | nu
   if (known !== undefined) return known;
   const index = new Map<string, string | null>();
   for (const [actorId, { type, actor }] of facts.members) {
-    const name = type === 'user' ? actor.handle?.split('@')[0]?.toLowerCase() : undefined;
+    const name =
+      facts.namesAddresses && type === 'user' ? actor.handle?.split('@')[0]?.toLowerCase() : undefined;
     if (name) index.set(name, index.has(name) ? null : actorId);
   }
   // Usernames and slugs are unique in their account, so they win over addresses.

@@ -55,6 +55,17 @@ export class ConversationPresence {
     return true;
   }
 
+  has(socket: object): boolean {
+    return this.#sockets.has(socket);
+  }
+
+  /** Forgets a socket whose actor the other readers may no longer know of. */
+  hide(socket: object): void {
+    const { actorId } = this.#sockets.get(socket) ?? {};
+    this.#sockets.delete(socket);
+    if (actorId !== undefined) this.#left.delete(actorId);
+  }
+
   update(nodeId: string, present: readonly PresentActor[], untilMs: number): void {
     if (present.length === 0) this.#nodes.delete(nodeId);
     else this.#nodes.set(nodeId, { present, untilMs });

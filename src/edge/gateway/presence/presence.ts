@@ -114,6 +114,21 @@ export class Presence implements StreamPresence {
       this.#touch(conversationId);
   }
 
+  /**
+   * Call it when what readers may know changed: the actor of a reader is shown or hidden at once.
+   */
+  review(conversationId: string, reader: Reader): void {
+    const declared = this.#declared.get(reader);
+    if (declared === undefined) return;
+    const presence = this.#conversations.get(conversationId)?.presence;
+    const isIn = presence?.has(reader) === true;
+    if (isIn === declared.isShownIn(conversationId)) return;
+    if (isIn) {
+      presence.hide(reader);
+      this.#touch(conversationId);
+    } else this.#enter(conversationId, reader, declared);
+  }
+
   /** Repeats all statuses, including `offline`, for a reader whose events were withheld. */
   repeat(conversationId: string, reader: Reader): void {
     const known = this.#conversations.get(conversationId);

@@ -17,7 +17,7 @@ import type { Sessions } from './sessions.ts';
 
 export interface RevocationOptions
   extends Pick<NodeOptions, 'rights' | 'authenticator' | 'directory' | 'log'> {
-  readonly streams: Pick<Streams, 'leave' | 'joinFeed' | 'leaveFeed'>;
+  readonly streams: Pick<Streams, 'leave' | 'review' | 'joinFeed' | 'leaveFeed'>;
   readonly sessions: Sessions<Session>;
 }
 
@@ -202,7 +202,10 @@ export class Revocation {
     const { principal } = session;
     const subscription = session.subscription(conversationId);
     if (principal === undefined || subscription === undefined) return;
-    if (facts !== undefined && mayFollow(principal, facts)) return;
+    if (facts !== undefined && mayFollow(principal, facts)) {
+      if (subscription.state === 'live') this.#options.streams.review(conversationId, session);
+      return;
+    }
     session.removeSubscription(conversationId);
     this.#options.streams.leave(conversationId, session);
     // Queued bytes may belong to this conversation and must not leave; the client resumes.

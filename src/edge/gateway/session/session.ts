@@ -6,8 +6,9 @@ import { SERVER_FRAMES, type ServerFrame } from '@parley/protocol/socket/server-
 import type { SocketLimits } from '@parley/protocol/socket/socket-limits.ts';
 import { SOCKETS_SINCE, type Version } from '@parley/protocol/versions.ts';
 import type { Principal } from '../../../api/access/principal.ts';
+import type { Hidden } from '../../../api/marked-json.ts';
 import type { Logger } from '../../../platform/log.ts';
-import { hidesOwnIds } from '../stream/forms.ts';
+import { hiddenFrom } from '../stream/forms.ts';
 import { type Reader, type ReaderAudience, topics } from '../stream/reader.ts';
 import type { Streams } from '../stream/streams.ts';
 import { ClientLimits } from './client-limits.ts';
@@ -93,8 +94,8 @@ export class Session implements Reader, Timed {
     return this.#principal?.customer === true ? 'customer' : 'team';
   }
 
-  get hidesOwnIds(): boolean {
-    return this.#principal !== undefined && hidesOwnIds(this.version, this.#principal);
+  get hidden(): readonly Hidden[] {
+    return this.#principal === undefined ? [] : hiddenFrom(this.version, this.#principal);
   }
 
   get expiresAtMs(): number | null {
@@ -116,7 +117,7 @@ export class Session implements Reader, Timed {
     const { sessions } = this.#host;
     if (this.#state === 'closed') return;
     if (this.#principal !== undefined) {
-      if (hidesOwnIds(this.version, principal) !== this.hidesOwnIds) {
+      if (hiddenFrom(this.version, principal) !== this.hidden) {
         this.cut();
         return;
       }

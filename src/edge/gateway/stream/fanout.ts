@@ -41,8 +41,8 @@ export class Fanout {
   }
 
   /** Must be called before a socket of this form joins topics. */
-  addForm({ version, hidesOwnIds }: FormOfAudience): void {
-    const form = { version, hidesOwnIds };
+  addForm({ version, hidden }: FormOfAudience): void {
+    const form = { version, hidden };
     this.#forms.set(nameOf(form), form);
   }
 

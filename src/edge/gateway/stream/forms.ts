@@ -1,12 +1,12 @@
 import { ACTORS_OWN_ID_SINCE } from '@parley/protocol/schema/external-ids.ts';
 import { covers, NEWEST_VERSION, type Version } from '@parley/protocol/versions.ts';
 import type { Principal } from '../../../api/access/principal.ts';
-import { cutMarked, withoutOwnIds } from '../../../api/marked-json.ts';
+import { cutMarked, type Hidden, withoutPersonal } from '../../../api/marked-json.ts';
 import type { BroadcastFrame } from '../../../core/frames/frame.ts';
 import type { Form } from './reader.ts';
 
 /** A form of the bytes of one audience. */
-export type FormOfAudience = Pick<Form, 'version' | 'hidesOwnIds'>;
+export type FormOfAudience = Pick<Form, 'version' | 'hidden'>;
 
 /**
  * Returns a frame's bytes for readers of this form, or undefined if they get none. A form other
@@ -14,29 +14,39 @@ export type FormOfAudience = Pick<Form, 'version' | 'hidesOwnIds'>;
  */
 export function bytesFor(frame: BroadcastFrame, form: Form): Buffer | undefined {
   const newest = form.audience === 'team' ? frame.team : frame.customer;
-  const isNewest = form.version === NEWEST_VERSION && !form.hidesOwnIds;
+  const isNewest = form.version === NEWEST_VERSION && form.hidden.length === 0;
   return newest === undefined || isNewest ? newest : derived(newest, form);
 }
 
 /**
- * Returns whether events lose the own ids of actors for this caller. Bytes of older versions, and
- * those of customers, have none.
+ * Returns what events lose of other actors for this caller, one object for the same. Bytes of older
+ * versions, and those of customers, have no own ids.
  */
-export function hidesOwnIds(version: Version, { customer, seesOwnIds }: OwnIdReader): boolean {
-  return !customer && !seesOwnIds && covers(version, ACTORS_OWN_ID_SINCE);
+export function hiddenFrom(
+  version: Version,
+  { customer, seesOwnIds, seesHandles }: Sight,
+): readonly Hidden[] {
+  const hidesOwnIds = !customer && !seesOwnIds && covers(version, ACTORS_OWN_ID_SINCE);
+  if (hidesOwnIds) return seesHandles ? OWN_IDS : BOTH;
+  return seesHandles ? NOTHING : HANDLES;
 }
 
-type OwnIdReader = Pick<Principal, 'customer' | 'seesOwnIds'>;
+type Sight = Pick<Principal, 'customer' | 'seesOwnIds' | 'seesHandles'>;
+
+const NOTHING: readonly Hidden[] = [];
+const OWN_IDS: readonly Hidden[] = ['own ids'];
+const HANDLES: readonly Hidden[] = ['handles'];
+const BOTH: readonly Hidden[] = ['own ids', 'handles'];
 
 /** Returns the newest bytes in a form, or undefined if it has none of them. */
-export function inForm(newest: Buffer, { version, hidesOwnIds }: FormOfAudience): Buffer | undefined {
+export function inForm(newest: Buffer, { version, hidden }: FormOfAudience): Buffer | undefined {
   const bytes = version === NEWEST_VERSION ? newest : cutMarked(version, newest);
-  return bytes !== undefined && hidesOwnIds ? withoutOwnIds(bytes) : bytes;
+  return bytes === undefined || hidden.length === 0 ? bytes : withoutPersonal(hidden, bytes);
 }
 
 /** Returns a name that differs between forms. */
-export function nameOf({ version, hidesOwnIds }: FormOfAudience): string {
-  return hidesOwnIds ? `${version} without own ids` : version;
+export function nameOf({ version, hidden }: FormOfAudience): string {
+  return hidden.length === 0 ? version : `${version} without ${hidden.join(' and ')}`;
 }
 
 /** By the name of the form; keyed by the bytes of the newest one, and kept as long as those. */

@@ -27,6 +27,8 @@ export interface StreamPresence {
   /** Called when a reader has joined the ephemeral topic, and gets the statuses. */
   entered(conversationId: string, reader: Reader): void;
   left(conversationId: string, reader: Reader): void;
+  /** Called when what the others may know of a reader changed. */
+  review(conversationId: string, reader: Reader): void;
   /** Sends all statuses again to a reader whose events were withheld. */
   repeat(conversationId: string, reader: Reader): void;
   onReport(conversationId: string, frame: PresenceFrame): void;

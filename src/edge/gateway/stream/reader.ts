@@ -1,4 +1,5 @@
 import { NEWEST_VERSION, type Version } from '@parley/protocol/versions.ts';
+import type { Hidden } from '../../../api/marked-json.ts';
 import type { BroadcastFrame } from '../../../core/frames/frame.ts';
 
 /**
@@ -8,10 +9,8 @@ import type { BroadcastFrame } from '../../../core/frames/frame.ts';
 export interface Reader {
   readonly audience: ReaderAudience;
   readonly version: Version;
-  /**
-   * Whether events have null in place of the own ids of actors for it (docs/contract.md#own-ids).
-   */
-  readonly hidesOwnIds: boolean;
+  /** In place of which events have null for it (forms.ts). */
+  readonly hidden: readonly Hidden[];
   /** True once the socket is gone; every other method then does nothing. */
   readonly closed: boolean;
   /** Queues a text frame after everything sent or published to this socket before. */
@@ -40,7 +39,7 @@ export type ReaderAudience = 'team' | 'customer';
 export type Broadcast = (kind: keyof typeof topics, frame: BroadcastFrame) => void;
 
 /** Selects one of a stream's topics: readers of one form share one. */
-export type Form = Pick<Reader, 'audience' | 'version' | 'hidesOwnIds'>;
+export type Form = Pick<Reader, 'audience' | 'version' | 'hidden'>;
 
 /** The names of uWS topics: durable and ephemeral apart, so that the latter can be withheld. */
 export const topics = {
@@ -48,7 +47,7 @@ export const topics = {
   ephemeral: (stream: string, form: Form) => `${prefixOf(form)}~${stream}`,
 } as const;
 
-function prefixOf({ audience, version, hidesOwnIds }: Form): string {
+function prefixOf({ audience, version, hidden }: Form): string {
   const name = version === NEWEST_VERSION ? audience : `${audience} ${version}`;
-  return hidesOwnIds ? `${name} without own ids` : name;
+  return hidden.length === 0 ? name : `${name} without ${hidden.join(' and ')}`;
 }

@@ -168,6 +168,11 @@ export class Streams {
     open.close();
   }
 
+  /** Call it when a right of the reader changed and it still follows the conversation. */
+  review(conversationId: string, reader: Reader): void {
+    this.#options.presence.review(conversationId, reader);
+  }
+
   /** Sends an ephemeral event to the readers here. Returns false if there are none. */
   deliverEphemeral(conversationId: string, frame: EphemeralFrame | PieceFrame): boolean {
     const open = this.#conversations.get(conversationId);

@@ -149,7 +149,7 @@ const READ_HISTORY = statement<
   HistoryMessage
 >('read-agent-history')`
     SELECT m.id, m.kind, m.author_id, m.visibility, m.subject, m.body, c.audience,
-      coalesce(a.name, a.handle) AS author_name, coalesce(a.customer, false) AS by_customer, f.files
+      coalesce(a.name, CASE (SELECT handles FROM accounts WHERE id = a.account_id) WHEN 'everyone' THEN a.handle END) AS author_name, coalesce(a.customer, false) AS by_customer, f.files
     FROM messages m
     JOIN conversations c ON c.id = m.conversation_id
     LEFT JOIN actors a ON a.id = coalesce(m.author_id, m.sender_id)

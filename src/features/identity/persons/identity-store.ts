@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { newId } from '@parley/protocol/ids.ts';
-import { addressless } from '../../../core/accounts/actors/users.ts';
+import { addressless } from '@parley/protocol/schema/addresses.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 

@@ -104,7 +104,7 @@ export class Pushes<Row extends Pushed> {
       log,
     });
     options.watch.add({
-      name: `pushes to ${channel.to}`,
+      name: `pushes_to_${channel.to}`,
       condition: leased.hasDue,
       everyMs: SWEEP_EVERY_MS,
       onDue: () => this.#sender.wake(),

@@ -1,3 +1,4 @@
+import { isCompanion } from '../../../core/resources/known-users.ts';
 import type { NotificationRow } from '../../../core/resources/notification.ts';
 import type { Querier } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
@@ -65,7 +66,8 @@ const PHONE_ROWS = new DeliveryRows({
 
 const IS_READ = (notification: string) => `${notification}.status IN ('read', 'dismissed')`;
 
-// Texts are kept back where the account says so; always those of conversations under a hold, and
+// A push names no sender whom its reader may not know, admins included: it leaves our server. Texts
+// are kept back where the account says so; always those of conversations under a hold, and
 // of notes in conversations with customers.
 const READ = readPushed<PhonePush>({
   name: 'read-notifications-for-phones',
@@ -85,7 +87,8 @@ const READ = readPushed<PhonePush>({
   from: `JOIN push_apps p ON p.id = s.app_id
       JOIN accounts c ON c.id = s.account_id
       JOIN device_deliveries d ON d.subscription_id = s.id AND d.notification_id = n.id
-      LEFT JOIN actors sender ON sender.id = n.sender_id`,
+      LEFT JOIN actors sender ON sender.id = n.sender_id
+        AND (c.people = 'everyone' OR ${isCompanion('s.actor_id', 'sender')})`,
   where: `CASE WHEN d.shown THEN ${IS_READ('n')} ELSE ${IS_NEWS} END`,
 });
 

@@ -45,8 +45,24 @@ export interface UnfoldedRows {
   find(db: Querier, accountId: string, words: string): Promise<readonly string[]>;
 }
 
+/** Where a search looks: all words of a table, or those of its first column alone. */
+export interface Searched {
+  readonly table: FoldedTable;
+  readonly isFirst?: boolean;
+}
+
+/** Returns SQL for the folded words of a row, by the alias of its table. */
+export function searchedWords({ isFirst }: Searched, alias: string): string {
+  return isFirst === true ? `split_part(${alias}.folded, E'\\n', 1)` : `${alias}.folded`;
+}
+
+export function searchedColumns({ table: { columns }, isFirst }: Searched): readonly string[] {
+  return isFirst === true ? columns.slice(0, 1) : columns;
+}
+
 /** Returns the reader of a table's rows that are not folded. */
-export function unfoldedRows(table: FoldedTable): UnfoldedRows {
+export function unfoldedRows(searched: Searched): UnfoldedRows {
+  const { table } = searched;
   const { name, columns } = table;
   const read = statement<[accountId: string], UnfoldedRow>(`read-unfolded-${name}`)`
     SELECT id, ${columns.join(', ')} FROM ${name}
@@ -55,7 +71,8 @@ export function unfoldedRows(table: FoldedTable): UnfoldedRows {
     async find(db, accountId, words) {
       const rows = await db.query(read, accountId);
       const folded = fold(words);
-      return rows.filter((row) => foldedWords(table, row).includes(folded)).map(({ id }) => id!);
+      const looked = { name, columns: searchedColumns(searched) };
+      return rows.filter((row) => foldedWords(looked, row).includes(folded)).map(({ id }) => id!);
     },
   };
 }

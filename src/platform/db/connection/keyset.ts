@@ -1,6 +1,6 @@
 import { fold } from '@parley/protocol/folding.ts';
 import { MAX_PAGE_BYTES } from '@parley/protocol/lists.ts';
-import { type FoldedTable, unfoldedRows } from './folded-table.ts';
+import { type Searched, searchedColumns, searchedWords, unfoldedRows } from './folded-table.ts';
 import type { Querier } from './handle.ts';
 import { type Statement, statement, type Value } from './statement.ts';
 
@@ -33,7 +33,7 @@ export interface KeysetOptions {
    * A table of `from`, with its alias, in whose folded words a search looks. The first value of the
    * list is the account.
    */
-  readonly folded?: { readonly table: FoldedTable; readonly alias: string };
+  readonly folded?: Searched & { readonly alias: string };
   /** A column of large texts: the page ends behind the row that takes them over MAX_PAGE_BYTES. */
   readonly largeText?: string;
   /** An aggregate over a page in its order: the answer is one row, because each row costs time. */
@@ -68,7 +68,7 @@ export function keysetList<Values extends readonly Value[], Row extends object>(
     next: statementsOf<Row>(options, forward),
     previous: statementsOf<Row>(options, backward),
   };
-  const unfolded = folded && unfoldedRows(folded.table);
+  const unfolded = folded && unfoldedRows(folded);
   /** Returns the parameters of the search. */
   const searched = async (db: Querier, accountId: Value | undefined, text: string | null) => {
     const pattern = text && containing(text);
@@ -163,12 +163,15 @@ function statementsOf<Row extends object>(
  * `ids`, is compared as it is.
  */
 function isFound(
-  { table, alias }: NonNullable<KeysetOptions['folded']>,
+  folded: NonNullable<KeysetOptions['folded']>,
   pattern: string,
   foldedPattern: string,
   ids: string,
 ): string {
-  const asItIs = table.columns.map((column) => `${alias}.${column} ILIKE ${pattern}`).join(' OR ');
+  const { alias } = folded;
+  const asItIs = searchedColumns(folded)
+    .map((column) => `${alias}.${column} ILIKE ${pattern}`)
+    .join(' OR ');
   return `CASE WHEN ${alias}.folded IS NULL THEN ${alias}.id = ANY(${ids}::text[]) OR ${asItIs}
-        ELSE ${alias}.folded LIKE ${foldedPattern}::text END`;
+        ELSE ${searchedWords(folded, alias)} LIKE ${foldedPattern}::text END`;
 }

@@ -60,8 +60,13 @@ export class DueWatch {
     this.#options = options;
   }
 
-  /** Throws after `start`: the statement is prepared once on each connection. */
+  /**
+   * Throws after `start`, as the statement is prepared once on each connection, and for a name that
+   * is no column: with `pushes to phones` every look of a node failed, and its other work waited up
+   * to half a minute.
+   */
   add(due: Due): void {
+    if (!/^[a-z]+(_[a-z]+)*$/.test(due.name)) throw new Error(`${due.name} is not in snake_case`);
     if (this.#loop !== undefined) throw new Error(`${due.name} was added after the start of the watch`);
     this.#watched.push({ due, calledAtMs: Number.NEGATIVE_INFINITY });
   }
