@@ -30,9 +30,10 @@ import type { Transport } from './link/transport.ts';
 import { LiveApi } from './live-api.ts';
 import type { Outbox, OutboxHost } from './outbox/outbox.ts';
 import type { FetchOptions } from './rest/pages.ts';
-import { Rest, type RestOptions } from './rest/rest.ts';
+import { bodyOf, Rest, type RestHost, type RestOptions } from './rest/rest.ts';
 import type { TypedFetch } from './rest/typed-fetch.ts';
 import type { OutboxStore } from './store/outbox-store.ts';
+import { onAbort } from './timing/on-abort.ts';
 
 export interface ClientOptions extends Omit<LinkOptions, 'call'>, RestOptions {
   readonly activity: Activity | undefined;
@@ -70,11 +71,13 @@ export class Client extends LiveApi {
       if (news) this.emit('error', news);
     };
     credential.onFailed = (error) => this.#isClosed || failed(clientError('token_source', true, error));
-    this.#rest = new Rest(options, { closing, failed, answered: (answer) => this.answered(answer) });
+    const restHost: RestHost = { closing, failed, answered: (answer) => this.answered(answer) };
+    this.#rest = new Rest(options, restHost);
     const unsent: OutboxHost['unsent'] = (unsent) => this.connection.set({ unsent });
     this.#ownIds = new OwnIds((name) => this.conversations.get(name), timing);
-    this.#outboxHost = { timing, closing, rest: this.#rest, failed, unsent };
+    this.#outboxHost = { ...restHost, timing, rest: this.#rest, unsent };
     this.#outbox = options.store?.outbox(this.#outboxHost);
+    this.host.pages = this.#outbox?.pages;
     const requestsHost: RequestsHost = {
       timing,
       closing,
@@ -114,7 +117,7 @@ export class Client extends LiveApi {
       this.#rest.wake();
       this.#requests.declare();
     });
-    closing.addEventListener('abort', unwatch);
+    onAbort(closing, unwatch);
   }
 
   override get state(): ClientState {
@@ -201,7 +204,7 @@ export class Client extends LiveApi {
     body: string | SendMessageBody,
     options: CallOptions = {},
   ): Promise<ChatMessage> {
-    return this.#rest.send(conversationId, typeof body === 'string' ? { body } : body, options);
+    return this.#rest.send(conversationId, bodyOf(body), options);
   }
 
   /** Opens a view of a conversation, which lasts until its `close()` or the client's. */
@@ -485,9 +488,8 @@ export class Client extends LiveApi {
   }
 
   /** Emits a frame, whose type the compiler cannot derive from the event over a union. */
-  #emitFeed({ event, data, ...frame }: EventFrame): void {
-    const args = [data, { ...frame, event, data }] as unknown as ClientEvents[FeedEvent];
-    this.emit(event as FeedEvent, ...args);
+  #emitFeed(frame: EventFrame): void {
+    this.emit(frame.event as FeedEvent, ...([frame.data, frame] as unknown as ClientEvents[FeedEvent]));
   }
 }
 

@@ -56,7 +56,7 @@ export interface ConnectOptions {
   readonly mostWaitMs?: number;
   /** Time and randomness of the platform by default. */
   readonly timing?: Timing;
-  /** Keeps outgoing messages of conversations until the server has them, as `openStore` does. */
+  /** Keeps outgoing messages and changes until the server has them, as `openStore` does. */
   readonly store?: OutboxStore;
 }
 

@@ -1,7 +1,7 @@
 import type { List } from '@parley/protocol/lists.ts';
 import type { AgentRun, ContinueRunBody } from '@parley/protocol/resources/agent-run.ts';
 import type { ChatMessage, SendMessageBody } from '@parley/protocol/resources/chat-message.ts';
-import { ENDED_RUNS } from '@parley/protocol/resources/run-status.ts';
+import { ENDED_RUNS } from '@parley/protocol/resources/ended-runs.ts';
 import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 import type { Client } from '../client.ts';
 import { ParleyError } from '../errors/parley-error.ts';

@@ -77,7 +77,9 @@ export class LiveConversation extends LiveTimeline<
       const { ConversationView } = await import('./view/conversation-view.ts');
       const found = await finding;
       this.#id = found;
-      return new ConversationView(found, host, owner, pageSize);
+      const view = new ConversationView(found, host, owner, pageSize);
+      view.releases.push(host.pages?.conversation(this, view.timeline));
+      return view;
     });
     this.#id = id;
     this.#host = host;

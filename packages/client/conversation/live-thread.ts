@@ -1,6 +1,7 @@
 import type { ChatMessage, SendMessageBody } from '@parley/protocol/resources/chat-message.ts';
 import type { CallOptions } from '../link/call-scope.ts';
 import type { PartOwner } from '../live/loaded-object.ts';
+import { bodyOf } from '../rest/rest.ts';
 import type { Timing } from '../timing/timing.ts';
 import { LiveTimeline, UNREAD } from './live-timeline.ts';
 import type { ThreadEvents, ThreadSnapshot } from './view/conversation-snapshot.ts';
@@ -48,8 +49,7 @@ export class LiveThread extends LiveTimeline<ThreadSnapshot, ThreadView> {
 
   /** Sends a reply, as LiveConversation.send does. */
   send(body: string | SendMessageBody, options: CallOptions = {}): Promise<ChatMessage> {
-    const request = typeof body === 'string' ? { body } : body;
-    return this.#send({ ...request, reply_to_message_id: this.messageId }, options);
+    return this.#send({ ...bodyOf(body), reply_to_message_id: this.messageId }, options);
   }
 
   /**

@@ -15,7 +15,7 @@ export const CLIENT_ERRORS = {
   origin_rejected: 'The server does not allow pages of this origin.',
   forbidden: 'The caller may not open a socket.',
   protocol: 'Client and server do not understand each other.',
-  store: 'The store failed: messages that wait may not survive a reload.',
+  store: 'The store failed: what waits may be lost.',
 } as const;
 
 /** A key of CLIENT_ERRORS. */

@@ -7,7 +7,7 @@ import { lost } from '../errors/parley-error.ts';
 import { ListWindow } from '../lists/list-window.ts';
 import { PagedReads } from '../lists/paged-reads.ts';
 import { MOST_A_READ, readSome } from '../lists/read-some.ts';
-import type { FollowHost } from '../live/follow-host.ts';
+import type { FollowHost, OpenInbox } from '../live/follow-host.ts';
 import { Gaps } from '../live/gaps.ts';
 import type { LoadedPart, PartOwner } from '../live/loaded-object.ts';
 import { queryOf } from '../rest/pages.ts';
@@ -29,7 +29,7 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
   readonly reads: PagedReads<Conversation>;
   readonly #summary: FollowedSummary;
   readonly #gaps: Gaps;
-  readonly #ends: readonly (() => void)[];
+  readonly #ends: readonly ((() => void) | undefined)[];
   /** Conversations that may have changed. */
   readonly #named = new Set<string>();
   /** The numbers to which this client moves read positions, until a row has them. */
@@ -37,8 +37,9 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
   /** Whether the server can be asked for conversations by their ids. */
   #canName = true;
 
-  constructor(host: FollowHost, query: InboxQuery, set: PartOwner<InboxSnapshot>['set']) {
+  constructor(host: FollowHost, query: InboxQuery, given: PartOwner<InboxSnapshot>['set']) {
     const { pageSize = 25, order = 'activity' } = query;
+    const { set, close }: OpenInbox = host.pages?.inbox(query, given) ?? { set: given };
     this.#host = host;
     this.#query = query;
     this.#set = set;
@@ -63,6 +64,7 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
       changed: () => this.#changed(),
     });
     this.#ends = [
+      close,
       host.onFrame((frame) => this.#receive(frame)),
       host.onTouched((id, isRead) => {
         if (!isRead) this.#reading.delete(id);
@@ -79,7 +81,7 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
     this.reads.close();
     this.#summary.close();
     this.#gaps.close();
-    for (const end of this.#ends) end();
+    for (const end of this.#ends) end?.();
   }
 
   #receive(frame: EventFrame): void {

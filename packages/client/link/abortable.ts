@@ -1,3 +1,5 @@
+import { onAbort } from '../timing/on-abort.ts';
+
 /**
  * Settles as `begin` says, or rejects with the reason of the signal. Calls the function that
  * `begin` returns when it has settled.
@@ -7,16 +9,13 @@ export async function abortable<T = void>(
   begin: (resolve: (value: T) => void, reject: (error: unknown) => void) => () => void,
 ): Promise<T> {
   signal.throwIfAborted();
-  let abort = () => {};
-  let release = abort;
+  const releases: (() => void)[] = [];
   try {
     return await new Promise<T>((resolve, reject) => {
-      abort = () => reject(signal.reason);
-      signal.addEventListener('abort', abort);
-      release = begin(resolve, reject);
+      releases.push(onAbort(signal, () => reject(signal.reason)));
+      releases.push(begin(resolve, reject));
     });
   } finally {
-    signal.removeEventListener('abort', abort);
-    release();
+    for (const release of releases) release();
   }
 }

@@ -1,3 +1,4 @@
+import { onAbort } from '../timing/on-abort.ts';
 import type { Timing } from '../timing/timing.ts';
 
 /** The limits of a call. */
@@ -19,13 +20,7 @@ export async function within<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const scope = new AbortController();
-  const releases: (() => void)[] = [];
-  for (const source of [signal, parent]) {
-    const abort = () => scope.abort(source?.reason);
-    source?.addEventListener('abort', abort);
-    releases.push(() => source?.removeEventListener('abort', abort));
-    if (source?.aborted) abort();
-  }
+  const releases = [signal, parent].map((source) => onAbort(source, () => scope.abort(source?.reason)));
   if (timeoutMs !== undefined) {
     const overdue = () => scope.abort(new DOMException(`No answer within ${timeoutMs} ms.`, 'TimeoutError'));
     releases.push(timing.after(timeoutMs, overdue));

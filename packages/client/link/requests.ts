@@ -54,7 +54,7 @@ export class Requests {
     options: CallOptions,
   ): Promise<CommandResult<O>> {
     if (!REQUESTS.includes(op)) {
-      throw new TypeError(`op must be one of ${REQUESTS.join(', ')}.`);
+      throw new TypeError(`op must be one of ${REQUESTS}.`);
     }
     const { timing, closing } = this.#host;
     const limits = { timeoutMs: TIMEOUT_MS, ...options };

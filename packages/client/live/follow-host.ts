@@ -1,13 +1,33 @@
 import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { EventFrame } from '@parley/protocol/socket/events.ts';
+import type { LiveConversation } from '../conversation/live-conversation.ts';
+import type { Timeline } from '../conversation/view/timeline.ts';
 import type { ClientState, ConversationSubscription, SubscribeOptions } from '../events/client-events.ts';
+import type { InboxQuery, InboxSnapshot } from '../inbox/inbox-snapshot.ts';
 import type { Transport } from '../link/transport.ts';
 import type { Fetch } from '../rest/pages.ts';
 import type { Timing } from '../timing/timing.ts';
+import type { PartOwner } from './loaded-object.ts';
+
+/** Shows what was kept on the device until the server has answered, and keeps what it answers. */
+export interface KeptPages {
+  inbox(query: InboxQuery, set: OpenInbox['set']): OpenInbox;
+  /** Returns the function to be called at the end. */
+  conversation(live: LiveConversation, timeline: Pick<Timeline, 'kept' | 'touch'>): () => void;
+}
+
+/** An inbox whose rows are kept. */
+export interface OpenInbox {
+  /** In place of the inbox's own. */
+  readonly set: PartOwner<InboxSnapshot>['set'];
+  readonly close?: () => void;
+}
 
 /** The client of an object that follows events. */
 export interface FollowHost {
   readonly fetch: Fetch;
+  /** What is kept on the device, where the page asks for that. */
+  pages?: KeptPages | undefined;
   readonly timing: Timing;
   /** Aborts when the client is closed, which closes all that follows it. */
   readonly closing: AbortSignal;

@@ -1,4 +1,5 @@
 import { closed, lost, type ParleyError } from '../errors/parley-error.ts';
+import { onAbort } from '../timing/on-abort.ts';
 import { handled } from '../timing/serial-queue.ts';
 import type { Timing } from '../timing/timing.ts';
 import { untilAnswered } from '../timing/until-answered.ts';
@@ -52,11 +53,7 @@ export abstract class LoadedObject<
   #part: P | undefined;
   #state: Snapshot;
   #stopWaiting: () => void = () => {};
-  readonly #closing: AbortSignal | undefined;
-  readonly #closed = (): void => {
-    this.#failed(this.#closing?.reason);
-    this.close();
-  };
+  #stopFollowing = (): void => {};
   #isClosed = false;
 
   /** `load` rejects while the code cannot be loaded, and is called again in some seconds. */
@@ -67,7 +64,6 @@ export abstract class LoadedObject<
   ) {
     super();
     this.#state = initial;
-    this.#closing = closing;
     this.loaded = untilAnswered(
       () => this.#load(load),
       (again) => {
@@ -79,14 +75,16 @@ export abstract class LoadedObject<
       },
     );
     void handled(this.loaded);
-    closing?.addEventListener('abort', this.#closed);
-    if (closing?.aborted) this.#closed();
+    this.#stopFollowing = onAbort(closing, () => {
+      this.#failed(closing!.reason);
+      this.close();
+    });
   }
 
   /** Stops following. The snapshot stays as it was, and pending messages are still sent. */
   override close(): void {
     this.#isClosed = true;
-    this.#closing?.removeEventListener('abort', this.#closed);
+    this.#stopFollowing();
     this.#stopWaiting();
     this.#part?.close();
   }

@@ -9,6 +9,10 @@ export interface FetchOptions extends CallOptions {
   readonly body?: object;
   /** 5 by default. */
   readonly mostTries?: number;
+  /**
+   * Of all but GET: names the request, of which repetitions change nothing. A new one by default.
+   */
+  readonly idempotencyKey?: string;
 }
 
 /** Sends a request to the API and resolves with its answer. */

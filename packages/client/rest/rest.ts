@@ -61,9 +61,12 @@ export class Rest {
   }
 
   /** Implements Api.fetch. */
-  fetch<T>(path: string, { method = 'GET', body, mostTries = 5, ...options }: FetchOptions = {}): Promise<T> {
-    const idempotencyKey = method === 'GET' ? undefined : randomId();
-    const call = { method, path, body: body && JSON.stringify(body), idempotencyKey };
+  fetch<T>(
+    path: string,
+    { method = 'GET', body, mostTries = 5, idempotencyKey = randomId(), ...options }: FetchOptions = {},
+  ): Promise<T> {
+    const key = method === 'GET' ? undefined : idempotencyKey;
+    const call = { method, path, body: body && JSON.stringify(body), idempotencyKey: key };
     return this.#retry<T>(call, options, mostTries);
   }
 
@@ -71,6 +74,7 @@ export class Rest {
   get uploadHost(): UploadHost {
     return {
       ...this.#options,
+      pause: (signal) => this.#pauses.wait({ leastMs: 0, ms: this.#options.mostWaitMs() }, signal),
       closing: this.#host.closing,
       platformFetch: this.#options.fetch,
       fetch: (path, request) => this.fetch(path, request),
@@ -79,8 +83,8 @@ export class Rest {
 
   /** Returns the messages behind a number, expanded as in events, the oldest first. */
   async messages(conversationId: string, after: number): Promise<Page> {
-    const query = `after_sequence=${after}&limit=100&${this.including(EVENT_PARTS)}`;
-    const path = conversationPath(conversationId, `/messages?${query}`);
+    const query = `?after_sequence=${after}&limit=100&${this.including(EVENT_PARTS)}`;
+    const path = conversationPath(conversationId, `/messages${query}`);
     const { data, page_info } = await this.fetch<List<ChatMessage>>(path);
     return { messages: data, more: page_info.has_next_page };
   }
@@ -170,6 +174,11 @@ interface Call {
   readonly path: string;
   readonly body?: string | undefined;
   readonly idempotencyKey?: string | undefined;
+}
+
+/** Returns the body of a request that may be given as a text alone. */
+export function bodyOf<T extends object>(given: string | T): T | { readonly body: string } {
+  return typeof given === 'string' ? { body: given } : given;
 }
 
 /** Returns a UUID. Pages without TLS lack crypto.randomUUID, React Native lacks all of crypto. */

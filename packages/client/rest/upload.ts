@@ -31,6 +31,8 @@ export interface UploadHost {
   readonly XMLHttpRequest: XhrConstructor | undefined;
   readonly platformFetch: typeof fetch;
   readonly fetch: Fetch;
+  /** Waits before another try, until the network is back. */
+  readonly pause: (signal: AbortSignal) => Promise<void>;
   readonly timing: Pick<Timing, 'after'>;
   /** Aborts when the client is closed. */
   readonly closing: AbortSignal;
@@ -60,18 +62,18 @@ export async function upload(
 
 export interface Put {
   readonly signal: AbortSignal;
-  /** Requests a URL, which takes the bytes once: each of three tries has its own. */
+  /** Requests a URL, which takes the bytes once: each try has its own. */
   readonly target: () => Promise<UploadUrl>;
   readonly progress: (sentBytes: number) => void;
 }
 
-/** Sends bytes to a requested URL. */
+/** Sends bytes to a requested URL, in as many tries as it takes. */
 export async function put(
-  { XMLHttpRequest: Request, platformFetch }: Pick<UploadHost, 'XMLHttpRequest' | 'platformFetch'>,
+  { XMLHttpRequest: Request, platformFetch, pause }: Omit<UploadHost, 'fetch' | 'timing' | 'closing'>,
   bytes: Blob,
   { signal, target: request, progress }: Put,
 ): Promise<UploadUrl> {
-  for (let tries = 1; ; tries++) {
+  for (;;) {
     signal.throwIfAborted();
     const target = await request();
     try {
@@ -83,8 +85,8 @@ export async function put(
     } catch (cause) {
       signal.throwIfAborted();
       const error = lost(cause);
-      const isPassing = (error.status ?? 500) >= 500 || error.status === ACCOUNT_MOVED;
-      if (!isPassing || tries === MOST_TRIES) throw error;
+      if (!error.isTransient && error.status !== ACCOUNT_MOVED) throw error;
+      await pause(signal);
     }
   }
 }
@@ -124,6 +126,5 @@ function putByXhr(
   });
 }
 
-const MOST_TRIES = 3;
 /** The next URL is of the cell that has the account now. */
 const ACCOUNT_MOVED = 421;

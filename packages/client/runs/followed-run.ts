@@ -1,7 +1,7 @@
 import type { List } from '@parley/protocol/lists.ts';
 import type { AgentRun, ContinueRunBody } from '@parley/protocol/resources/agent-run.ts';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
-import { ENDED_RUNS } from '@parley/protocol/resources/run-status.ts';
+import { ENDED_RUNS } from '@parley/protocol/resources/ended-runs.ts';
 import type { EventOf } from '@parley/protocol/socket/event-data.ts';
 import type { ConversationSubscription } from '../events/client-events.ts';
 import { ReadLoop } from '../lists/read-loop.ts';

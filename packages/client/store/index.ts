@@ -1,17 +1,27 @@
 /** Keeps messages that are not sent yet in IndexedDB, for all tabs of a browser. */
 
 import type { Actor } from '@parley/protocol/resources/actor.ts';
+import { handled } from '../timing/serial-queue.ts';
 import { Leases } from './leases.ts';
 import { answerOf, deleteAll, Objects } from './objects.ts';
 import type { OutboxNews, OutboxPeers, OutboxRecord } from './outbox-record.ts';
 import { OutboxStore } from './outbox-store.ts';
+import { PageObjects } from './page-objects.ts';
+import { PageStore } from './page-store.ts';
 import { PLATFORM } from './platform.ts';
-import { ownerOf, type StoreOptions } from './store-owner.ts';
+import { ownerOf, type PageLimits, type StoreOptions } from './store-owner.ts';
 
-export type { OutgoingMessage } from '../outbox/outbox.ts';
+export type {
+  MessageChange,
+  Outgoing,
+  OutgoingAnswer,
+  OutgoingChange,
+  OutgoingMessage,
+} from '../outbox/outbox.ts';
 export type { OutboxFailure, OutboxNews, OutboxPeers, OutboxRecord } from './outbox-record.ts';
 export { OutboxStore } from './outbox-store.ts';
-export type { StoreOptions } from './store-owner.ts';
+export { type PagePlace, PageStore, type PageValues } from './page-store.ts';
+export type { PageLimits, StoreOptions } from './store-owner.ts';
 
 /**
  * Returns a store in the IndexedDB of this origin for `connect`. All tabs with the same account and
@@ -19,9 +29,9 @@ export type { StoreOptions } from './store-owner.ts';
  * sign-out. Throws a TypeError without exactly one of `actor` and `name`. Without IndexedDB, the
  * client emits `error` with the reason `store` and works without a store.
  */
-export function openStore({ account, ...owner }: StoreOptions): OutboxStore {
+export function openStore({ account, pages, ...owner }: StoreOptions): OutboxStore {
   const { actor, isNamed } = ownerOf(owner);
-  return isNamed ? new NamedStore(account, actor) : new IndexedDbStore(account, actor);
+  return new (isNamed ? NamedStore : IndexedDbStore)(account, actor, pages);
 }
 
 interface Row {
@@ -33,6 +43,7 @@ interface Row {
 class IndexedDbStore extends OutboxStore {
   override readonly account: string;
   override readonly actor: string;
+  declare readonly pages?: PageStore;
   protected readonly objects = new Objects('parley-outbox', (database) => {
     const records = database.createObjectStore(RECORDS, { autoIncrement: true });
     records.createIndex('owner', 'owner');
@@ -40,10 +51,11 @@ class IndexedDbStore extends OutboxStore {
     database.createObjectStore(LEASES, { keyPath: 'name' });
   });
 
-  constructor(account: string, actor: string) {
+  constructor(account: string, actor: string, limits?: PageLimits) {
     super();
     this.account = account;
     this.actor = actor;
+    if (limits !== undefined) this.pages = this.#pageStore(limits.limitMb);
   }
 
   override async all(): Promise<OutboxRecord[]> {
@@ -76,7 +88,11 @@ class IndexedDbStore extends OutboxStore {
     const channel = this.#channel();
     channel?.postMessage(news);
     channel?.close();
+    // An earlier visit may have kept some, also where this one keeps none.
+    const pages = (this.pages ?? this.#pageStore(0)).clear();
+    void handled(pages);
     await this.objects.run('readwrite', RECORDS, (records) => deleteAll(records, 'owner', this.owner));
+    await pages;
   }
 
   override join(hear: (news: OutboxNews) => void): OutboxPeers {
@@ -98,6 +114,10 @@ class IndexedDbStore extends OutboxStore {
 
   get #name(): string {
     return ['parley-outbox', ...this.owner].join(' ');
+  }
+
+  #pageStore(limitMb: number): PageStore {
+    return new PageStore(new PageObjects(this.owner), limitMb * 1_000_000);
   }
 
   #keyOf(key: string): readonly (string | readonly string[])[] {

@@ -1,9 +1,8 @@
 import type { Actor } from '@parley/protocol/resources/actor.ts';
-import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import { clientError } from '../errors/client-error.ts';
 import { ParleyError } from '../errors/parley-error.ts';
 import { type CallOptions, within } from '../link/call-scope.ts';
-import { Outbox, type OutboxHost, type OutgoingMessage, show } from '../outbox/outbox.ts';
+import { Outbox, type OutboxHost, type Outgoing, type OutgoingAnswer, show } from '../outbox/outbox.ts';
 import { type Deferred, deferred } from '../timing/deferred.ts';
 import {
   errorOf,
@@ -14,6 +13,7 @@ import {
   type OutboxRecord,
   type OutboxRecords,
 } from './outbox-record.ts';
+import { PageKeeper } from './page-keeper.ts';
 
 interface Entry {
   readonly record: OutboxRecord;
@@ -24,7 +24,7 @@ interface Entry {
 /** A caller that waits for its message. */
 interface Call {
   readonly options: CallOptions;
-  readonly done: Deferred<ChatMessage>;
+  readonly done: Deferred<OutgoingAnswer>;
 }
 
 /**
@@ -34,6 +34,7 @@ interface Call {
  * left or the client is gone.
  */
 export class KeptOutbox extends Outbox {
+  declare readonly pages?: PageKeeper;
   readonly #entries = new Map<string, Entry>();
   readonly #calls = new Map<string, Call[]>();
   /** Keys of settled messages, which a read under way may still return. */
@@ -52,23 +53,25 @@ export class KeptOutbox extends Outbox {
   constructor(host: OutboxHost, store: OutboxRecords) {
     super(host);
     this.#store = store;
+    if (store.pages !== undefined)
+      this.pages = new PageKeeper(host, store.pages, (error) => this.#storeFailed(error));
     this.#peers = store.join?.((news) => this.#hear(news));
     host.closing.addEventListener('abort', () => this.#close());
     void this.#restore();
   }
 
-  override async send(given: OutgoingMessage, options: CallOptions): Promise<ChatMessage> {
+  override async send(given: Outgoing, options: CallOptions): Promise<OutgoingAnswer> {
     const record: OutboxRecord = { ...given, failure: null };
     const { key, request } = record;
     // Each request makes another draft, so no draft is sent again by the next client.
-    const store = request.mode === 'draft' ? undefined : this.#store;
-    let isKept = store !== undefined && (await this.#tried(() => store.add(record), key));
+    const store = request?.mode === 'draft' ? undefined : this.#store;
+    let isKept = store !== undefined && (await this.#kept(store, record));
     if (isKept && this.#store === undefined) {
       // It was cleared meanwhile.
       isKept = false;
       await this.#tried(() => store?.remove(key));
     }
-    const done = deferred<ChatMessage>();
+    const done = deferred<OutgoingAnswer>();
     this.#settled.delete(key);
     this.#entries.delete(key);
     this.#entries.set(key, { record, isKept });
@@ -78,6 +81,20 @@ export class KeptOutbox extends Outbox {
     if (this.host.closing.aborted) this.#close();
     else this.#sendAll(record.conversation_id);
     return done.promise;
+  }
+
+  /** Returns whether the store has the record. A message matters more than the pages. */
+  async #kept(store: OutboxRecords, record: OutboxRecord): Promise<boolean> {
+    const add = async () => {
+      try {
+        await store.add(record);
+      } catch (error) {
+        if (this.pages === undefined) throw error;
+        await this.pages.makeRoom();
+        await store.add(record);
+      }
+    };
+    return this.#tried(add, record.key);
   }
 
   override discard(key: string): void {
@@ -104,7 +121,7 @@ export class KeptOutbox extends Outbox {
   #identify({ id }: Actor, isOwner: boolean): void {
     if (this.#store !== undefined && !isOwner) {
       this.#withdraw(`The store is for ${this.#store.actor}, and the caller is ${id}.`);
-    }
+    } else this.pages?.attached();
     const isNews = !this.#isIdentified;
     this.#isIdentified = true;
     this.#identified.resolve();
@@ -119,9 +136,10 @@ export class KeptOutbox extends Outbox {
   /** Keeps the stored messages of other clients. */
   override ended(): void {
     this.#identified.resolve();
+    void this.pages?.ended();
   }
 
-  protected override *all(): Iterable<readonly [OutgoingMessage, Error | undefined]> {
+  protected override *all(): Iterable<readonly [Outgoing, Error | undefined]> {
     for (const { record } of this.#entries.values()) yield [record, errorOf(record.failure)];
   }
 
@@ -171,20 +189,19 @@ export class KeptOutbox extends Outbox {
   }
 
   async #deliver({ record, isKept }: Entry): Promise<void> {
-    const { key, conversation_id, request } = record;
+    const { key } = record;
     const [call] = this.#calls.get(key) ?? [];
     const stopping = this.#stopping.signal;
-    const { timing, rest } = this.host;
-    const send = (signal: AbortSignal) => rest.send(conversation_id, request, { signal });
+    const send = (signal: AbortSignal) => this.deliver(record, { signal });
     try {
-      const message = await within(timing, call?.options ?? {}, stopping, send);
+      const message = await within(this.host.timing, call?.options ?? {}, stopping, send);
       this.#sent(record, message);
       if (isKept && (await this.#removed(key))) this.#peers?.tell({ what: 'sent', record, message });
     } catch (error) {
       if (stopping.aborted) return;
       const failed = { ...record, failure: failureOf(error) };
-      this.#failed(failed, isKept, error as Error);
-      if (!isKept) return;
+      // Nothing is kept of a change whose caller hears of it.
+      if (!this.#failed(failed, isKept, error as Error) || !isKept) return;
       await this.#tried(() => this.#store?.update(failed));
       this.#peers?.tell({ what: 'kept', record: failed });
     }
@@ -268,16 +285,21 @@ export class KeptOutbox extends Outbox {
     }
   }
 
-  #sent(record: OutboxRecord, message: ChatMessage): void {
+  #sent(record: OutboxRecord, message: OutgoingAnswer): void {
     this.#end(record.key);
     this.each(record, (follower) => follower.sent(record, message));
     this.#settle(record.key, (call) => call.resolve(message));
   }
 
-  #failed(record: OutboxRecord, isKept: boolean, error: Error): void {
-    this.#entries.set(record.key, { record, isKept });
-    this.each(record, (follower) => follower.failed(record, error));
-    this.#settle(record.key, (call) => call.reject(error));
+  /** Returns whether the record stays. */
+  #failed(record: OutboxRecord, isKept: boolean, error: Error): boolean {
+    const { key, change } = record;
+    this.#entries.set(key, { record, isKept });
+    const stays = change === undefined || !this.#calls.has(key);
+    if (stays) this.each(record, (follower) => follower.failed(record, error));
+    else this.discard(key);
+    this.#settle(key, (call) => call.reject(error));
+    return stays;
   }
 
   #discarded(record: OutboxRecord): void {
@@ -290,7 +312,7 @@ export class KeptOutbox extends Outbox {
     if (this.#store !== undefined) this.#settled.add(key);
   }
 
-  #settle(key: string, settle: (call: Deferred<ChatMessage>) => void): void {
+  #settle(key: string, settle: (call: Deferred<OutgoingAnswer>) => void): void {
     const calls = this.#calls.get(key) ?? [];
     this.#calls.delete(key);
     for (const { done } of calls) settle(done);
@@ -299,6 +321,7 @@ export class KeptOutbox extends Outbox {
   /** Leaves the store of another caller; the own messages go on without it. */
   #withdraw(why: string): void {
     this.#storeFailed(new Error(why));
+    this.pages?.forget();
     const store = this.#store;
     for (const [key, { record, isKept }] of [...this.#entries]) {
       if (!this.#calls.has(key)) this.#discarded(record);
@@ -312,6 +335,7 @@ export class KeptOutbox extends Outbox {
 
   /** Stops sending and keeping messages after a sign-out, perhaps in another tab. */
   #clear(): void {
+    this.pages?.forget();
     this.#store = undefined;
     const gone = new ParleyError('client_closed', 'The store of messages to be sent was cleared.');
     this.#stopping.abort(gone);

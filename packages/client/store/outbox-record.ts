@@ -1,14 +1,14 @@
 import type { ErrorObject } from '@parley/protocol/errors/error-envelope.ts';
 import type { Actor } from '@parley/protocol/resources/actor.ts';
-import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import { ParleyError, type ParleyErrorCode } from '../errors/parley-error.ts';
-import type { OutgoingMessage } from '../outbox/outbox.ts';
+import { METHODS, type Outgoing, type OutgoingAnswer } from '../outbox/outbox.ts';
+import type { PageStore } from './page-store.ts';
 
-/** A message that is to be sent or was refused, as JSON. */
-export interface OutboxRecord extends OutgoingMessage {
-  /** Why the message was refused; null while it is to be sent. */
+/** A message, or a change of one, that is to be sent or was refused, as JSON. */
+export type OutboxRecord = Outgoing & {
+  /** Why it was refused; null while it is to be sent. */
   readonly failure: OutboxFailure | null;
-}
+};
 
 /** The parts of an error that a store keeps. */
 export interface OutboxFailure {
@@ -28,7 +28,7 @@ export interface OutboxFailure {
 export type OutboxNews =
   /** The record was added or has changed. */
   | { readonly what: 'kept'; readonly record: OutboxRecord }
-  | { readonly what: 'sent'; readonly record: OutboxRecord; readonly message: ChatMessage }
+  | { readonly what: 'sent'; readonly record: OutboxRecord; readonly message: OutgoingAnswer }
   | { readonly what: 'discarded'; readonly record: OutboxRecord }
   /** All records were removed. */
   | { readonly what: 'cleared' }
@@ -51,6 +51,7 @@ export interface OutboxPeers {
 /** The part of a store that has the records. OutboxStore describes its methods. */
 export interface OutboxRecords {
   readonly actor: string;
+  readonly pages?: PageStore;
   isOf(actor: Actor): boolean | Promise<boolean>;
   all(): Promise<readonly OutboxRecord[]>;
   add(record: OutboxRecord): Promise<void>;
@@ -61,12 +62,14 @@ export interface OutboxRecords {
 
 /** Checks a record, which other versions of the application or people may have changed. */
 export function isRecord(value: unknown): value is OutboxRecord {
-  const { key, conversation_id, request, created_at, failure } = (value ?? {}) as Partial<OutboxRecord>;
+  const { key, conversation_id, request, change, created_at, failure } = (value ??
+    {}) as Partial<OutboxRecord>;
+  const isMessage = change === undefined && request?.client_message_id === key;
+  const isChange = typeof change?.message_id === 'string' && change.kind in METHODS;
   return (
     [key, conversation_id, created_at].every((one) => typeof one === 'string') &&
     Number.isFinite(Date.parse(created_at!)) &&
-    typeof request === 'object' &&
-    request?.client_message_id === key &&
+    (isMessage || isChange) &&
     (failure === null || typeof failure?.message === 'string')
   );
 }

@@ -2,6 +2,7 @@ import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { Outbox, OutboxHost } from '../outbox/outbox.ts';
 import { KeptOutbox } from './kept-outbox.ts';
 import type { OutboxNews, OutboxPeers, OutboxRecord, OutboxRecords } from './outbox-record.ts';
+import type { PageStore } from './page-store.ts';
 
 /**
  * Keeps the messages that one actor of an account has written and the server does not have yet.
@@ -17,6 +18,8 @@ export abstract class OutboxStore implements OutboxRecords {
    * its messages.
    */
   abstract readonly actor: string;
+  /** Pages that were read, if they are kept too. */
+  readonly pages?: PageStore;
   /** Returns the records in the order of `add`. */
   abstract all(): Promise<readonly OutboxRecord[]>;
   /** Adds a record behind all others; replaces an earlier one with its key. */
@@ -25,7 +28,10 @@ export abstract class OutboxStore implements OutboxRecords {
   abstract update(record: OutboxRecord): Promise<void>;
   /** Removes the record with this key. Does nothing if there is none. */
   abstract remove(key: string): Promise<void>;
-  /** Removes all records, and tells open clients, which then keep nothing more. For sign-outs. */
+  /**
+   * Removes all records and pages, and tells open clients, which then keep nothing more. For
+   * sign-outs.
+   */
   abstract clear(): Promise<void>;
   /**
    * Connects a client to others with the same store, such as other tabs. `hear` gets their news,

@@ -9,10 +9,21 @@ export interface StoreOptions {
    * belongs to the actor of the first client that connects with it, until it is cleared.
    */
   readonly name?: string;
+  /**
+   * Keeps the last page of each inbox and each conversation that is opened, and shows it after a
+   * reload until the server has answered. Without it no page is kept.
+   */
+  readonly pages?: PageLimits;
+}
+
+/** How much of what was read stays on the device. */
+export interface PageLimits {
+  /** Megabytes in all; the pages that were opened first go first. */
+  readonly limitMb: number;
 }
 
 /** Returns the actor or its name. Throws a TypeError without exactly one of the two. */
-export function ownerOf({ actor, name }: Omit<StoreOptions, 'account'>): {
+export function ownerOf({ actor, name }: Pick<StoreOptions, 'actor' | 'name'>): {
   readonly actor: string;
   readonly isNamed: boolean;
 } {

@@ -52,3 +52,30 @@ t.test('edits, reactions, deletions and uploads outlast an outage', async (t) =>
   await until(() => byId(theirs, edited.id)?.body === 'ahoy', { what: 'the edit, for the other' });
   await until(() => byId(theirs, deleted.id)?.deleted_at, { what: 'the deletion, for the other' });
 });
+
+t.test('an upload whose bytes do not get through waits, and asks for a new address', async (t) => {
+  const id = await conversations.group('a tunnel for files');
+  const addresses = new Set<string>();
+  let isBlocked = true;
+  const mine = await conversations.open(t, id, {
+    mostWaitMs: 20,
+    fetch: async (input, init) => {
+      const isPut = init?.method === 'PUT' && !String(input).includes('/v1/messaging/messages');
+      if (isPut) addresses.add(String(input));
+      if (isPut && isBlocked) throw new TypeError('fetch failed');
+      return fetch(input, init);
+    },
+  });
+  const uploading = mine.upload(new Blob(['a map']));
+  await until(() => addresses.size > 4, { what: 'more tries than those of other requests' });
+  isBlocked = false;
+  const file = await uploading;
+  t.match(await mine.send({ attachments: [file] }), { attachments: [{ size_bytes: 5 }] });
+  isBlocked = true;
+  const aborter = new AbortController();
+  const aborted = mine.upload(new Blob(['x']), { signal: aborter.signal });
+  const before = addresses.size;
+  await until(() => addresses.size > before, { what: 'a try' });
+  aborter.abort();
+  await t.rejects(aborted, { name: 'AbortError' });
+});

@@ -13,10 +13,10 @@ import {
   type LiveConversation,
   ParleyError,
 } from '../index.ts';
-import type { OutboxRecord } from '../store/index.ts';
+import type { OutboxRecord, OutgoingMessage } from '../store/index.ts';
 import { MemoryStore } from './memory-store.ts';
 import { openNetwork } from './network.ts';
-import { bodiesOf, NAMES, OpenConversations } from './open-conversations.ts';
+import { bodiesOf, byId, NAMES, OpenConversations } from './open-conversations.ts';
 
 const app = await borrowTestApp(t);
 const { account_id: account, users } = app.demo;
@@ -42,7 +42,7 @@ class Place {
 
   client(t: Teardown, options: Partial<ConnectOptions> = {}): Client {
     const counting: typeof fetch = async (input, init) => {
-      const { client_message_id: key } = init?.method === 'POST' ? JSON.parse(String(init.body)) : {};
+      const { client_message_id: key } = init?.method === 'POST' ? JSON.parse(String(init.body ?? '{}')) : {};
       if (key !== undefined) this.posts.push(key);
       const response = await fetch(input, init);
       if (key !== undefined && response.ok) this.answered.push(key);
@@ -79,7 +79,7 @@ function messagesOf(id: string): string {
 function recordOf(
   conversation_id: string,
   key: string,
-  request: OutboxRecord['request'],
+  request: OutgoingMessage['request'],
   created_at = new Date().toISOString(),
 ): OutboxRecord {
   return { key, conversation_id, request, created_at, failure: null };
@@ -97,7 +97,7 @@ t.test('it is shown and sent after a reload, also where no conversation is open'
   ];
   await until(() => place.store.records.length === 3, { what: 'the records' });
   t.strictSame(
-    place.store.records.map(({ conversation_id, request: { body } }) => [conversation_id, body]),
+    place.store.records.map(({ conversation_id, request }) => [conversation_id, request?.body]),
     [
       [first, 'a1'],
       [second, 'b1'],
@@ -392,4 +392,98 @@ t.test('after a clear nothing is shown, sent or kept', async (t) => {
   await late;
   t.equal(place.store.records.length, 0);
   t.strictSame(await place.bodies(id), ['later']);
+});
+
+t.test('changes that wait survive a reload, and are sent once and in order', async (t) => {
+  const place = await Place.open(t);
+  const id = await conversations.group('changes');
+  const before = place.client(t);
+  const view = before.conversation(id);
+  const messages = [];
+  for (const body of ['edited', 'deleted', 'liked', 'pinned']) messages.push(await view.send(body));
+  const [edited, deleted, liked, pinned] = messages.map((message) => message.id);
+  place.away();
+  const lost = [
+    view.edit(edited!, 'first'),
+    view.send({ body: 'between', client_message_id: 'between' }),
+    view.edit(edited!, 'second'),
+    view.delete(deleted!),
+    view.react(liked!, '👍'),
+    view.unreact(liked!, '👍'),
+    view.react(liked!, '🎉'),
+    view.pin(pinned!),
+  ].map((one) => (one as Promise<unknown>).catch((error: ParleyError) => error.code));
+  await until(() => place.store.records.length === 8, { what: 'the records' });
+  const shown = (one: LiveConversation) => [
+    byId(one, edited!)?.body,
+    byId(one, deleted!)?.deleted_at !== null,
+    byId(one, liked!)
+      ?.reactions?.map(({ emoji }) => emoji)
+      .join(),
+    byId(one, edited!)?.pending,
+  ];
+  t.strictSame(shown(view), ['second', true, '🎉', true]);
+  t.equal(before.connection.snapshot.unsent, 1, 'messages alone count');
+  before.close();
+  t.strictSame(new Set(await Promise.all(lost)), new Set(['client_closed']));
+
+  let isSlow = true;
+  const keys: (string | null)[] = [];
+  const client = place.client(t, {
+    fetch: async (input, init) => {
+      const isChange = init?.method !== 'GET' && !String(input).includes('presence');
+      // The page is read while the changes wait.
+      while (isSlow && isChange) await new Promise((resolve) => setTimeout(resolve, 5));
+      if (isChange) keys.push(new Headers(init?.headers).get('idempotency-key'));
+      return fetch(input, init);
+    },
+  });
+  const after = client.conversation(id);
+  const other = place.client(t).conversation(id);
+  place.back();
+  await after.opened;
+  await until(() => shown(after).join() === 'second,true,🎉,true', { what: 'the changes after the reload' });
+  isSlow = false;
+  await until(() => place.store.records.length === 0, { what: 'an empty store' });
+  await until(() => byId(after, edited!)?.pending === undefined, { what: 'the answers' });
+  t.strictSame(shown(after), ['second', true, '🎉', undefined]);
+  await until(() => other.snapshot.pins.length === 1, { what: 'the pin' });
+  t.strictSame(shown(other), ['second', true, '🎉', undefined], 'also in the other tab');
+  t.match(other.snapshot.pins, [{ message_id: pinned }]);
+  t.equal(new Set(keys).size, keys.length, 'each has one key and one request');
+  t.strictSame(await place.bodies(id), ['second', null, 'liked', 'pinned', 'between']);
+});
+
+t.test('a change that is refused after a reload stands on its message until it is settled', async (t) => {
+  const place = await Place.open(t);
+  const id = await conversations.group('refused changes');
+  const { id: theirs } = await conversations.client(t, { as: 'grace' }).send(id, 'hers');
+  const before = place.client(t);
+  const view = before.conversation(id);
+  await view.opened;
+  const refused = view.edit(theirs, 'not mine');
+  await t.rejects(refused, { name: 'ParleyError', code: 'insufficient_permissions' });
+  await until(() => place.store.records.length === 0, { what: 'nothing: its caller has heard of it' });
+  t.match(byId(view, theirs), { body: 'hers', failed: undefined });
+
+  place.away();
+  for (const body of ['again', 'once more']) view.edit(theirs, body).catch(() => {});
+  await until(() => place.store.records.length === 2, { what: 'the records' });
+  before.close();
+  place.back();
+  const after = place.client(t).conversation(id);
+  await after.opened;
+  const failed = () => byId(after, theirs)?.failed;
+  await until(() => place.store.records.every(({ failure }) => failure), { what: 'the refusals' });
+  t.match(byId(after, theirs), { body: 'hers', pending: undefined, failed: { error: { status: 403 } } });
+  t.equal(byId(after, theirs)?.delivery, 'sent');
+  const third = place.client(t).conversation(id);
+  await third.opened;
+  await until(() => byId(third, theirs)?.failed !== undefined, { what: 'the refusal after another reload' });
+  await t.rejects(after.retry(failed()!.key), { code: 'insufficient_permissions' });
+  await until(() => place.store.records.length === 1, { what: 'the end of the one' });
+  after.discard(failed()!.key);
+  await until(() => place.store.records.length === 0 && failed() === undefined, { what: 'the end of both' });
+  await until(() => byId(third, theirs)?.failed === undefined, { what: 'the end, for the other client' });
+  t.throws(() => third.discard('none'), TypeError);
 });

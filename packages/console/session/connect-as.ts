@@ -5,16 +5,17 @@ import { network } from './network.ts';
 import type { Session } from './session.ts';
 
 /**
- * Connects the SDK with a session, over the network that the page can break. Messages that are not
- * sent yet are kept in the browser by account and person, so that they survive a reload; an API
- * key's messages end with the page, as the key does.
+ * Connects the SDK with a session, over the network that the page can break. Messages and changes
+ * that are not sent yet are kept in the browser by account and person, so that they survive a
+ * reload, and so are the last pages that were read; those of an API key end with the page, as the
+ * key does.
  */
 export function connectAs({ account, actor, getToken }: Session): Client {
   return connect({
     url: location.origin,
     account,
     getToken,
-    ...(actor !== null && { store: openStore({ account, actor }) }),
+    ...(actor !== null && { store: openStore({ account, actor, pages: { limitMb: 20 } }) }),
     ...network.options(),
   });
 }

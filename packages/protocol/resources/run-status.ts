@@ -1,8 +1,7 @@
+import { ENDED_RUNS } from './ended-runs.ts';
+
 /** The statuses of runs that have not ended. */
 export const OPEN_STATUSES = ['pending', 'running', 'awaiting_input', 'awaiting_approval'] as const;
-
-/** Final states. */
-export const ENDED_RUNS = ['completed', 'failed', 'cancelled'] as const;
 
 export const RUN_STATUSES = [...OPEN_STATUSES, ...ENDED_RUNS] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];

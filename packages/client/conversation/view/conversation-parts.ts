@@ -84,12 +84,8 @@ export class ConversationParts {
       case 'message.pinned': {
         const { message_id, pinned_by, pinned_at } = frame.data;
         const message = this.pins.get(message_id)?.message ?? this.#core.timeline.find(message_id);
-        if (pinned_at === null) this.pins.change((pins) => pins.delete(message_id));
-        else if (message === undefined) this.pins.reload();
-        else {
-          const pin: Pin = { object: 'pin', message_id, pinned_by, pinned_at, message };
-          this.pins.change((pins) => pins.put(pin));
-        }
+        if (pinned_at !== null && message === undefined) this.pins.reload();
+        else this.pinned({ object: 'pin', message_id, pinned_by, pinned_at, message: message! });
         return;
       }
       case 'draft.created':
@@ -97,6 +93,11 @@ export class ConversationParts {
       case 'scheduled.updated':
         this.note(frame.data);
     }
+  }
+
+  /** Takes the newest state of a pin. */
+  pinned(pin: Pin): void {
+    this.pins.change((pins) => (pin.pinned_at === null ? pins.delete(pin.message_id) : pins.put(pin)));
   }
 
   /** Takes a newer state of a message into every list. */

@@ -10,10 +10,13 @@ import type { Message } from '../../events/conversation-feed.ts';
 import type { CallOptions } from '../../link/call-scope.ts';
 import { Gaps } from '../../live/gaps.ts';
 import type { PartOwner } from '../../live/loaded-object.ts';
+import { Outbox } from '../../outbox/outbox.ts';
 import type { ParticipantChange } from '../../rest/conversations.ts';
 import { conversationPath, messagePath, WHOLE } from '../../rest/paths.ts';
+import { bodyOf } from '../../rest/rest.ts';
 import type { AttachmentInput, UploadOptions } from '../../rest/upload.ts';
 import { deferred } from '../../timing/deferred.ts';
+import { onAbort } from '../../timing/on-abort.ts';
 import type { ConversationHost } from '../conversation-host.ts';
 import { Activity } from './activity.ts';
 import { ConversationParts } from './conversation-parts.ts';
@@ -37,7 +40,7 @@ import { ShownPeople } from './shown-people.ts';
 import { ThreadView } from './thread-view.ts';
 import { type SentMessage, Timeline } from './timeline.ts';
 import { TimelineReader } from './timeline-reader.ts';
-import type { TimelinePart } from './timeline-view.ts';
+import type { TimelinePart, TimelineView } from './timeline-view.ts';
 import type { ViewCore } from './view-core.ts';
 import { WindowView } from './window-view.ts';
 
@@ -66,7 +69,8 @@ export class ConversationView implements ViewCore, TimelinePart<ConversationSnap
   readonly #mark = new ReadMark();
   readonly #people: ShownPeople;
   readonly #gaps: Gaps;
-  readonly #releases: readonly (() => void)[];
+  /** Called at the end. */
+  readonly releases: ((() => void) | undefined)[];
   /** The number after which messages arrive live. */
   #liveAfter = 0;
   /** The caller's read position; null if it is no member, undefined until either is known. */
@@ -90,8 +94,9 @@ export class ConversationView implements ViewCore, TimelinePart<ConversationSnap
     this.#quotes = new Quotes(this);
     this.activity = new Activity(this);
     this.#parts = new ConversationParts(this, (...joined) => this.activity.join(...joined));
-    this.sending = new Sending(this);
-    this.changes = new ShownAtOnce(this, this.#parts);
+    const outbox = host.outbox((one) => new Outbox(one));
+    this.changes = new ShownAtOnce(this, this.#parts, outbox);
+    this.sending = new Sending(this, outbox);
     this.#people = new ShownPeople(host.actors);
     this.reader = new TimelineReader({
       core: this,
@@ -127,11 +132,8 @@ export class ConversationView implements ViewCore, TimelinePart<ConversationSnap
       onEnd: (why) => this.reader.endBy(why),
     });
     const { closing } = host;
-    const closed = () => this.#begun.reject(closing.reason);
-    if (closing.aborted) closed();
-    closing.addEventListener('abort', closed);
-    this.#releases = [
-      () => closing.removeEventListener('abort', closed),
+    this.releases = [
+      onAbort(closing, () => this.#begun.reject(closing.reason)),
       () => subscription.unsubscribe(),
       () => this.#gaps.close(),
       host.onTouched((touched, isRead) => {
@@ -148,11 +150,8 @@ export class ConversationView implements ViewCore, TimelinePart<ConversationSnap
   takeSnapshot(): ConversationSnapshot {
     const { conversation, pins, drafts, scheduled } = this.#parts;
     const { typing, presence, reads } = this.activity;
-    const { status, end, hasOlder } = this.reader;
     const values = {
-      status,
-      end,
-      hasOlder,
+      ...this.reader.state,
       typing,
       presence,
       reads,
@@ -173,7 +172,7 @@ export class ConversationView implements ViewCore, TimelinePart<ConversationSnap
 
   send(body: string | SendMessageBody, options: CallOptions = {}): Promise<ChatMessage> {
     this.activity.forgetDeclared();
-    return this.sending.send(typeof body === 'string' ? { body } : body, options);
+    return this.sending.send(bodyOf(body), options);
   }
 
   async upload(
@@ -218,30 +217,33 @@ export class ConversationView implements ViewCore, TimelinePart<ConversationSnap
   thread(messageId: string, pageSize: number, owner: PartOwner<ThreadSnapshot, ThreadEvents>): ThreadView {
     const timeline = this.#newTimeline(() => owner.changed('root', 'messages'), messageId);
     timeline.copy(this.timeline);
-    const closed = (view: ThreadView) => void this.#opened.delete(view);
-    const view = new ThreadView(this, owner, { messageId, pageSize, timeline, closed });
-    this.#opened.add(view);
-    return view;
+    return this.#open(new ThreadView(this, owner, { messageId, pageSize, timeline, closed: this.#closed }));
   }
 
   around(at: string | number, pageSize: number, owner: PartOwner<WindowSnapshot, ThreadEvents>): WindowView {
     const timeline = this.#newTimeline(() => owner.changed('messages'));
-    const closed = (view: WindowView) => void this.#opened.delete(view);
-    const view = new WindowView(this, owner, { at, pageSize, timeline, shown: this.#shown, closed });
-    this.#opened.add(view);
-    return view;
+    const closed = this.#closed;
+    return this.#open(new WindowView(this, owner, { at, pageSize, timeline, shown: this.#shown, closed }));
   }
 
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.reader.isClosed = true;
-    for (const release of this.#releases) release();
+    for (const release of this.releases) release?.();
     for (const view of [...this.#opened]) view.close();
     this.activity.close();
     this.#parts.close();
+    this.changes.close();
     this.sending.close();
   }
+
+  #open<View extends ThreadView | WindowView>(view: View): View {
+    this.#opened.add(view);
+    return view;
+  }
+
+  readonly #closed = (view: TimelineView): void => void this.#opened.delete(view as ThreadView);
 
   async #changeOwn(change: ParticipantChange): Promise<Participant> {
     return this.host.conversations.updateParticipant(this.id, (await this.#own()).id, change);
@@ -350,10 +352,9 @@ export class ConversationView implements ViewCore, TimelinePart<ConversationSnap
 
   #seen(draftId: string): ApproveDraftBody {
     const draft = this.#parts.drafts.get(draftId);
-    return {
-      ...(draft === undefined ? {} : { if_version: draft.updated_at }),
-      ...(this.reader.status === 'loading' ? {} : { if_last_sequence: this.timeline.last?.sequence ?? 0 }),
-    };
+    const last = this.reader.status === 'loading' ? undefined : (this.timeline.last?.sequence ?? 0);
+    // JSON has no field for what is undefined.
+    return { if_version: draft?.updated_at, if_last_sequence: last } as ApproveDraftBody;
   }
 
   /** Reads again after a gap. */

@@ -26,6 +26,8 @@ export interface LocalMessage {
   readonly key: string;
   /** Absent, as echoes are not edited. */
   readonly pending?: never;
+  /** Absent, as echoes are not edited. */
+  readonly failed?: never;
   /** Why the message was not sent; undefined unless it has failed. */
   readonly error?: Error;
   /** The server gives it an id. */

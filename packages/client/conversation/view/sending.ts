@@ -1,6 +1,6 @@
 import type { ChatMessage, SendMessageBody } from '@parley/protocol/resources/chat-message.ts';
 import type { CallOptions } from '../../link/call-scope.ts';
-import { Outbox, type OutgoingMessage } from '../../outbox/outbox.ts';
+import type { Outbox, Outgoing, OutgoingMessage } from '../../outbox/outbox.ts';
 import { randomId } from '../../rest/rest.ts';
 import type { AttachmentInput } from '../../rest/upload.ts';
 import { handled } from '../../timing/serial-queue.ts';
@@ -18,11 +18,11 @@ export class Sending {
   /** The URLs of the uploaded pictures of messages that are not sent yet, by their keys. */
   readonly #previews = new Map<string, string>();
 
-  constructor(core: SendingCore) {
+  constructor(core: SendingCore, outbox: Outbox) {
     this.#core = core;
     const each: SendingCore['each'] = (run) => core.each(run);
-    this.#outbox = core.host.outbox((host) => new Outbox(host));
-    this.#unfollow = this.#outbox.follow(core.id, {
+    this.#outbox = outbox;
+    this.#unfollow = outbox.follow<OutgoingMessage, ChatMessage>(core.id, {
       pending: (record) => this.#show(record),
       sent: ({ key, request }, message) => {
         each((timeline) => timeline.acknowledge(key, message));
@@ -42,20 +42,19 @@ export class Sending {
     const { id: conversation_id } = this.#core;
     const key = body.client_message_id ?? randomId();
     const request = { ...body, client_message_id: key };
-    const created_at = this.#shown(key)?.created_at ?? new Date().toISOString();
-    const sent = this.#outbox.send({ key, conversation_id, request, created_at }, options);
-    void handled(sent);
-    return sent;
+    const known = this.#core.timeline.messages.find((one) => one.key === key);
+    const created_at = known?.created_at ?? new Date().toISOString();
+    return this.#send({ key, conversation_id, request, created_at }, options);
   }
 
-  /** Sends a failed message again. */
+  /** Sends a failed message again, or requests a failed change. */
   retry(key: string): Promise<ChatMessage> {
-    return this.send(this.#failed(key).request, {});
+    return this.#send(this.#outbox.refused(key), {});
   }
 
-  /** Removes a failed message. */
+  /** Removes a failed message or change. */
   discard(key: string): void {
-    this.#outbox.discard(this.#failed(key).key);
+    this.#outbox.discard(this.#outbox.refused(key).key);
   }
 
   /** Remembers a file for the preview of a message that has it. */
@@ -85,16 +84,10 @@ export class Sending {
     this.#core.each((timeline) => timeline.echo(echo));
   }
 
-  #shown(key: string): TimelineMessage | undefined {
-    return this.#core.timeline.messages.find((one) => one.key === key);
-  }
-
-  #failed(key: string) {
-    const message = this.#shown(key);
-    if (message?.delivery !== 'failed') {
-      throw new TypeError(`There is no failed message ${JSON.stringify(key)}.`);
-    }
-    return message;
+  #send(item: Outgoing, options: CallOptions): Promise<ChatMessage> {
+    const sent = this.#outbox.send(item, options) as Promise<ChatMessage>;
+    void handled(sent);
+    return sent;
   }
 
   /** Drops previews. Browsers show a drawn image until the next one is loaded. */

@@ -1,114 +1,126 @@
 import type { ChatMessage, EditMessageBody } from '@parley/protocol/resources/chat-message.ts';
 import type { Pin } from '@parley/protocol/resources/pin.ts';
 import type { MessageReactions } from '@parley/protocol/resources/reaction.ts';
-import { messagePath, WHOLE } from '../../rest/paths.ts';
-import { SerialQueue } from '../../timing/serial-queue.ts';
+import {
+  changesOf,
+  type MessageChange,
+  type Outbox,
+  type OutboxFollower,
+  type OutgoingAnswer,
+  type OutgoingChange,
+} from '../../outbox/outbox.ts';
+import { bodyOf, randomId } from '../../rest/rest.ts';
 import type { ConversationParts } from './conversation-parts.ts';
 import { edited, reacted, tombstone } from './message-changes.ts';
+import type { SentMessage } from './timeline.ts';
 import type { ViewCore } from './view-core.ts';
 
-type ChangeCore = Pick<ViewCore, 'host' | 'timeline' | 'pending' | 'each' | 'update'>;
+type ChangeCore = Pick<ViewCore, 'id' | 'host' | 'timeline' | 'pending' | 'each' | 'update'>;
+type ChangedParts = Pick<ConversationParts, 'pins' | 'drafts' | 'scheduled' | 'pinned'>;
 
 /**
- * Changes that are shown at once and taken back if they are refused. They are requested one after
- * another, so the last change stays.
+ * Changes that are shown at once and taken back if they are refused. They wait in the outbox, in
+ * one order with the messages. One that is refused after a reload has no caller who would hear of
+ * it, and stands on its message.
  */
-export class ShownAtOnce {
+export class ShownAtOnce implements OutboxFollower<OutgoingChange, OutgoingAnswer> {
   readonly #core: ChangeCore;
-  readonly #parts: Pick<ConversationParts, 'pins' | 'drafts' | 'scheduled'>;
-  readonly #queue = new SerialQueue();
+  readonly #parts: ChangedParts;
+  readonly #outbox: Outbox;
+  /** The functions that take a shown change back, by its key. */
+  readonly #shown = new Map<string, readonly (() => void)[]>();
+  /** Shows nothing more; pending changes are still requested. */
+  readonly close: () => void;
 
-  constructor(core: ChangeCore, parts: Pick<ConversationParts, 'pins' | 'drafts' | 'scheduled'>) {
+  constructor(core: ChangeCore, parts: ChangedParts, outbox: Outbox) {
     this.#core = core;
     this.#parts = parts;
+    this.#outbox = outbox;
+    this.close = outbox.follow(changesOf(core.id), this);
   }
 
-  edit(messageId: string, change: string | EditMessageBody): Promise<ChatMessage> {
-    const body = typeof change === 'string' ? { body: change } : change;
-    const parts = this.#parts;
-    const edit = <M extends ChatMessage>(message: M) => edited(message, body);
-    const takeBack = [
-      this.#show(messageId, edit),
-      parts.drafts.pending.add(messageId, (known) => known && edit(known)),
-      parts.scheduled.pending.add(messageId, (known) => known && edit(known)),
-    ];
-    return this.#run(takeBack, () => this.#update(messageId, 'PATCH', body));
+  edit(message_id: string, change: string | EditMessageBody): Promise<ChatMessage> {
+    return this.#send({ kind: 'edit', message_id, body: bodyOf(change) });
   }
 
-  delete(messageId: string): Promise<ChatMessage> {
-    const takeBack = this.#show(messageId, tombstone);
-    return this.#run([takeBack], () => this.#update(messageId, 'DELETE'));
+  delete(message_id: string): Promise<ChatMessage> {
+    return this.#send({ kind: 'delete', message_id });
   }
 
-  react(messageId: string, emoji: string): Promise<void> {
-    return this.#react(messageId, emoji, true);
+  react(message_id: string, emoji: string): Promise<void> {
+    return this.#send({ kind: 'react', message_id, emoji });
   }
 
-  unreact(messageId: string, emoji: string): Promise<void> {
-    return this.#react(messageId, emoji, false);
+  unreact(message_id: string, emoji: string): Promise<void> {
+    return this.#send({ kind: 'unreact', message_id, emoji });
   }
 
-  #react(messageId: string, emoji: string, isThere: boolean): Promise<void> {
-    const { host } = this.#core;
-    const path = messagePath(messageId, `/reactions/${encodeURIComponent(emoji)}`);
-    const reaction = { emoji, actorId: host.actor()?.id ?? '', isThere };
-    const takeBack = this.#show(messageId, (message) => reacted(message, reaction));
-    return this.#run([takeBack], async () => {
-      const { reactions } = await this.#ask<MessageReactions>(path, isThere ? 'PUT' : 'DELETE');
-      this.#core.each((timeline) => timeline.react(messageId, reactions));
-    });
+  pin(message_id: string): Promise<Pin> {
+    return this.#send({ kind: 'pin', message_id });
   }
 
-  pin(messageId: string): Promise<Pin> {
-    const message = this.#core.timeline.find(messageId);
-    const pinned_by = this.#core.host.actor()?.id ?? null;
-    const pinned_at = new Date().toISOString();
-    const pin = message && ({ object: 'pin', message_id: messageId, pinned_by, pinned_at, message } as const);
-    return this.#setPin(messageId, 'pin', (known) => known ?? pin);
+  unpin(message_id: string): Promise<Pin> {
+    return this.#send({ kind: 'unpin', message_id });
   }
 
-  unpin(messageId: string): Promise<Pin> {
-    return this.#setPin(messageId, 'unpin', () => undefined);
+  pending(item: OutgoingChange): void {
+    const { kind, message_id: id, body, emoji } = item.change;
+    const { pins, drafts, scheduled } = this.#parts;
+    const actorId = this.#core.host.actor()?.id ?? '';
+    const change = <M extends ChatMessage>(message: M): M => {
+      if (body) return edited(message, body);
+      return emoji ? reacted(message, { emoji, actorId, isThere: kind === 'react' }) : tombstone(message);
+    };
+    const ofList = (known: ChatMessage | undefined) => (known && body ? edited(known, body) : known);
+    const ofPins = (known: Pin | undefined): Pin | undefined => {
+      const message = this.#core.timeline.find(id);
+      const pinned_by = actorId || null;
+      const pin = { object: 'pin', message_id: id, pinned_by, pinned_at: item.created_at } as const;
+      return kind === 'unpin' ? undefined : (known ?? (message && { ...pin, message }));
+    };
+    this.discarded(item);
+    this.#shown.set(
+      item.key,
+      kind === 'pin' || kind === 'unpin'
+        ? [pins.pending.add(id, ofPins)]
+        : [
+            this.#show(id, (message) => ({ ...change(message), pending: true })),
+            drafts.pending.add(id, ofList),
+            scheduled.pending.add(id, ofList),
+          ],
+    );
   }
 
-  #setPin(
-    messageId: string,
-    move: 'pin' | 'unpin',
-    change: (known: Pin | undefined) => Pin | undefined,
-  ): Promise<Pin> {
-    const { pins } = this.#parts;
-    return this.#run([pins.pending.add(messageId, change)], async () => {
-      const path = messagePath(messageId, `/actions/${move}${WHOLE}`);
-      const pin = await this.#ask<Pin>(path, 'POST');
-      pins.change((all) => (pin.pinned_at === null ? all.delete(messageId) : all.put(pin)));
-      return pin;
-    });
+  sent(item: OutgoingChange, answer: OutgoingAnswer): void {
+    const { message_id } = item.change;
+    if ('pinned_at' in answer) this.#parts.pinned(answer);
+    else if ('updated_at' in answer) this.#core.update(answer);
+    else this.#core.each((timeline) => timeline.react(message_id, (answer as MessageReactions).reactions));
+    this.discarded(item);
   }
 
-  async #update(messageId: string, method: 'PATCH' | 'DELETE', body?: EditMessageBody): Promise<ChatMessage> {
-    const path = messagePath(messageId, WHOLE);
-    const message = await this.#ask<ChatMessage>(path, method, body);
-    this.#core.update(message);
-    return message;
+  failed(item: OutgoingChange, error: Error): void {
+    const failed = { key: item.key, error };
+    this.discarded(item);
+    this.#shown.set(item.key, [this.#show(item.change.message_id, (message) => ({ ...message, failed }))]);
   }
 
-  #show(messageId: string, change: <M extends ChatMessage>(message: M) => M): () => void {
-    return this.#core.pending.add(messageId, (message) => ({ ...change(message), pending: true }));
+  discarded({ key }: OutgoingChange): void {
+    for (const takeBack of this.#shown.get(key) ?? []) takeBack();
+    this.#shown.delete(key);
   }
 
-  /** Requests a change, in as many tries as it takes. */
-  #ask<T>(path: string, method: 'PUT' | 'DELETE' | 'POST' | 'PATCH', body?: EditMessageBody): Promise<T> {
-    return this.#core.host.fetch<T>(path, { method, mostTries: Infinity, ...(body && { body }) });
+  #show(messageId: string, change: (message: SentMessage) => SentMessage): () => void {
+    return this.#core.pending.add(messageId, change);
   }
 
-  /** Runs the request, then takes the change back as the answer updates the known state. */
-  #run<T>(takeBack: readonly (() => void)[], request: () => Promise<T>): Promise<T> {
-    return this.#queue.run(async () => {
-      try {
-        return await request();
-      } finally {
-        for (const back of takeBack) back();
-      }
-    });
+  #send<Answer>(change: MessageChange): Promise<Answer> {
+    const item = {
+      key: randomId(),
+      conversation_id: this.#core.id,
+      change,
+      created_at: new Date().toISOString(),
+    };
+    return this.#outbox.send(item, {}) as Promise<Answer>;
   }
 }

@@ -41,8 +41,7 @@ export class ThreadView extends TimelineView<ThreadSnapshot> {
     const [first] = messages;
     const root = first?.id === this.#messageId && first.delivery === 'sent' ? first : null;
     this.#replies = sameList(this.#replies, root === null ? messages : messages.slice(1));
-    const { status, end, hasOlder } = this.reader;
-    return { status, end, root, messages: this.#replies, hasOlder };
+    return { ...this.reader.state, root, messages: this.#replies };
   }
 
   markRead(sequence: number = this.#lastReply): Promise<void> {

@@ -3,7 +3,7 @@ import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import { lost } from '../../errors/parley-error.ts';
 import { handled, SerialQueue } from '../../timing/serial-queue.ts';
 import { untilAnswered } from '../../timing/until-answered.ts';
-import { type ConversationEnd, endError } from './conversation-snapshot.ts';
+import { type ConversationEnd, endError, type ThreadSnapshot } from './conversation-snapshot.ts';
 import type { Timeline } from './timeline.ts';
 import type { ViewCore } from './view-core.ts';
 
@@ -46,10 +46,17 @@ export class TimelineReader {
     return this.#next !== null;
   }
 
+  /** The common part of the snapshots of timelines. */
+  get state(): Pick<ThreadSnapshot, 'status' | 'end' | 'hasOlder'> {
+    const { status, end, hasOlder } = this;
+    return { status, end, hasOlder };
+  }
+
   /** Loads the page before the oldest message. Resolves with `hasOlder`. */
   load(): Promise<boolean> {
     return this.#queue.run(async () => {
-      const { pageSize, start, pathOf } = this.#host;
+      const { core, pageSize, start, pathOf } = this.#host;
+      await core.begun;
       if (this.isClosed || this.#next === null) return false;
       await this.#page(this.#next ?? (await pathOf(pageSize, start())), this.#next === undefined);
       return this.hasOlder;
@@ -89,10 +96,8 @@ export class TimelineReader {
   }
 
   async #open(): Promise<void> {
-    const { core } = this.#host;
-    await core.begun;
     try {
-      await untilAnswered(() => this.load(), core.later);
+      await untilAnswered(() => this.load(), this.#host.core.later);
     } catch (cause) {
       const { error } = lost(cause);
       if (error !== null) this.endBy(error);

@@ -16,7 +16,20 @@ export type SentMessage = Message & {
   readonly key: string;
   /** True while a change of this client is shown that waits for the server; otherwise absent. */
   readonly pending?: true;
+  /**
+   * A change that was refused after a reload, until it is given to `retry` or `discard`; otherwise
+   * absent.
+   */
+  readonly failed?: FailedChange;
 };
+
+/** A change of a message that the server has refused. */
+export interface FailedChange {
+  /** For `retry` and `discard`. */
+  readonly key: string;
+  /** Why it was refused. */
+  readonly error: Error;
+}
 
 /** A message as a page shows it: from the server, or the echo of an outgoing message. */
 export type TimelineMessage = SentMessage | LocalMessage;
@@ -44,6 +57,10 @@ export interface TimelineHost {
 export class Timeline {
   /** Takes no message with a higher number, and no echo unless it is Infinity. */
   takesThrough: number = Infinity;
+  /** Adds messages of an earlier visit to those that arrived, until the first page was read. */
+  kept?:
+    | ((sent: readonly SentMessage[], echoes: readonly LocalMessage[]) => readonly SentMessage[])
+    | undefined;
   readonly #host: TimelineHost;
   readonly #rootId: string | null;
   #sent: SentMessage[] = [];
@@ -63,7 +80,9 @@ export class Timeline {
   /** The same array until something changes. */
   get messages(): readonly TimelineMessage[] {
     this.#all ??= [
-      ...this.#sent.map((message) => this.#host.pending.applied(message.id, message)).filter(this.#isShown),
+      ...(this.kept?.(this.#sent, this.#echoes) ?? this.#sent)
+        .map((message) => this.#host.pending.applied(message.id, message))
+        .filter(this.#isShown),
       ...(this.takesThrough === Infinity ? this.#echoes.filter(isShownEcho) : []),
     ];
     return this.#all;
@@ -160,14 +179,15 @@ export class Timeline {
 
   /** Shows a newer state of a message in its replies. */
   quote(original: ChatMessage): void {
-    const quoting = <M extends SentMessage | LocalMessage>(message: M): M =>
-      message.reply_to_id === original.id ? { ...message, reply_to: original } : message;
-    const isQuoting = ({ reply_to_id, reply_to }: TimelineMessage) =>
-      reply_to_id === original.id && reply_to !== original;
-    if (!this.#sent.some(isQuoting) && !this.#echoes.some(isQuoting)) return;
+    let isQuoted = false;
+    const quoting = <M extends SentMessage | LocalMessage>(message: M): M => {
+      if (message.reply_to_id !== original.id || message.reply_to === original) return message;
+      isQuoted = true;
+      return { ...message, reply_to: original };
+    };
     this.#sent = this.#sent.map(quoting);
     this.#echoes = this.#echoes.map(quoting);
-    this.touch();
+    if (isQuoted) this.touch();
   }
 
   /** Adds the page from `load`, with changes that arrive meanwhile. Rejects as `load` does. */
@@ -175,7 +195,12 @@ export class Timeline {
     this.#held ??= new Map();
     const held = this.#held;
     try {
-      for (const message of await load()) {
+      const page = await load();
+      if (this.kept !== undefined) {
+        this.kept = undefined;
+        this.touch();
+      }
+      for (const message of page) {
         this.receive(message);
         for (const change of held.get(message.id) ?? []) change();
       }
@@ -236,6 +261,7 @@ export class Timeline {
   clear(): void {
     this.#sent = [];
     this.#echoes = [];
+    this.kept = undefined;
     this.#taken.clear();
     this.touch();
   }
@@ -294,7 +320,7 @@ export class Timeline {
     const known = this.#sent[index]!;
     if (message.updated_at < known.updated_at) return;
     const isAsOld = message.updated_at === known.updated_at;
-    const isGone = message.deleted_at !== null && message.deleted_at !== undefined;
+    const isGone = Boolean(message.deleted_at);
     const next = this.#quoting({
       ...(isAsOld ? known : {}),
       ...message,

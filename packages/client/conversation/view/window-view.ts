@@ -38,8 +38,7 @@ export class WindowView extends TimelineView<WindowSnapshot> {
   }
 
   takeSnapshot(): WindowSnapshot {
-    const { status, end, hasOlder } = this.reader;
-    return { status, end, hasOlder, hasNewer: this.#hasNewer, messages: this.timeline.messages };
+    return { ...this.reader.state, hasNewer: this.#hasNewer, messages: this.timeline.messages };
   }
 
   loadNewer(): Promise<boolean> {

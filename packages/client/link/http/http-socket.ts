@@ -8,6 +8,7 @@ import type { CloseFrame, PollAnswer, PollBody } from '@parley/protocol/socket/s
 import type { ConnectionEnd } from '../../errors/connection-end.ts';
 import { lost } from '../../errors/parley-error.ts';
 import { Listeners } from '../../events/client-events.ts';
+import { conversationPath } from '../../rest/paths.ts';
 import { handled } from '../../timing/serial-queue.ts';
 import { abortable } from '../abortable.ts';
 import { FIRST_FRAME_MS, type SocketLike } from '../connection.ts';
@@ -300,7 +301,7 @@ export class HttpSocket implements SocketLike {
   }
 
   #act({ id, conversation_id }: CommandFrame<'typing' | 'mark_read'>, action: string, body: object): void {
-    const path = `/v1/messaging/conversations/${encodeURIComponent(conversation_id)}/actions/${action}`;
+    const path = conversationPath(conversation_id, `/actions/${action}`);
     this.#options.call(path, { method: 'POST', body }).then(
       (result) => this.#reply(id, result),
       (failure: unknown) => {
