@@ -8,9 +8,11 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 
 const demo = JSON.parse(readFileSync('.data/demo.json', 'utf8'));
+const PARTS = '@parley/client/react/parts.css';
 const read = (name: string) => readFileSync(join(import.meta.dirname, name));
 
 const build = await rolldown({
@@ -25,6 +27,7 @@ await build.close();
 
 const files = new Map<string, readonly [type: string, content: string | Buffer]>([
   ['/', ['text/html', read('react-chat/index.html')]],
+  ['/parts.css', ['text/css', readFileSync(fileURLToPath(import.meta.resolve(PARTS)))]],
   ['/chat.css', ['text/css', read('react-chat/chat.css')]],
   ['/plain.html', ['text/html', read('plain.html')]],
   ...output.flatMap((file) =>

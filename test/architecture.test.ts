@@ -121,7 +121,7 @@ const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['console'],
     ['shell'],
     ['sections'],
-    ['agents', 'compliance', 'customer-cards', 'identity', 'import', 'webhooks', 'widgets'],
+    ['agents', 'compliance', 'customer-cards', 'identity', 'import', 'push', 'webhooks', 'widgets'],
     ['administration'],
     ['timeline'],
     ['composer', 'work'],

@@ -26,6 +26,7 @@ import { CUSTOMER_CARD_SECTIONS } from './customer-cards/sections.ts';
 import { IDENTITY_SECTIONS } from './identity/sections.ts';
 import { IMPORT_SECTIONS } from './import/sections.ts';
 import { go } from './nav/place.ts';
+import { PUSH_SECTIONS } from './push/sections.ts';
 import type { PaletteItem } from './search/palette-items.tsx';
 import { texts } from './texts/texts.ts';
 import { WEBHOOK_SECTIONS } from './webhooks/sections.ts';
@@ -308,6 +309,7 @@ export const SECTION_GROUPS: readonly SectionGroup[] = [
     sections: [
       ...CHANNELS, // One entry a line.
       ...WIDGET_SECTIONS,
+      ...PUSH_SECTIONS,
       ...WEBHOOK_SECTIONS,
       ...CUSTOMER_CARD_SECTIONS,
     ],

@@ -89,8 +89,11 @@ t.test('the pages', async (t) => {
     grace.typing();
     await main.getByText(`${NAMES.grace} is typing …`).waitFor();
     await main
-      .getByLabel('Files')
+      .locator('input[type="file"]')
       .setInputFiles({ name: 'map.txt', mimeType: 'text/plain', buffer: Buffer.from('a map') });
+    await until(() => main.getByRole('button', { name: 'Send' }).isEnabled(), {
+      what: 'the file is uploaded',
+    });
     await main.getByLabel('Message', { exact: true }).fill('See the map');
     await until(() => grace.typingActors.length === 1, { what: 'ada types' });
     await main.getByLabel('Message', { exact: true }).press('Enter');
@@ -98,24 +101,24 @@ t.test('the pages', async (t) => {
       what: 'the message',
     });
     t.match(arrived.attachments, [{ filename: 'map.txt' }]);
-    await main.getByRole('link', { name: '📎 map.txt' }).waitFor();
+    await main.getByRole('link', { name: /map.txt/ }).waitFor();
 
-    const sent = main.getByRole('listitem').filter({ hasText: 'See the map' });
-    await sent.getByRole('button', { name: 'Like' }).press('Enter');
+    const sent = main.getByRole('article').filter({ hasText: 'See the map' });
+    await sent.getByRole('button', { name: 'React with 👍' }).press('Enter');
     await until(() => grace.messages.find(({ id }) => id === arrived.id)?.reactions?.[0]?.count === 1, {
       what: 'the reaction',
     });
     await sent.getByRole('button', { name: 'Reply' }).press('Enter');
-    const thread = page.getByRole('region', { name: 'Thread' });
+    const thread = page.getByRole('complementary', { name: 'Thread' });
     await thread.getByLabel('Message', { exact: true }).fill('A reply');
     await thread.getByRole('button', { name: 'Send' }).press('Enter');
     await thread.getByText('A reply').waitFor();
-    await sent.getByRole('button', { name: 'Replies: 1' }).waitFor();
+    await sent.getByRole('button', { name: '1 reply' }).waitFor();
     await shot(page, 'react');
     await thread.getByRole('button', { name: 'Close' }).press('Enter');
 
     await page.getByLabel('Search').fill('lanterns');
-    await page.getByRole('complementary').getByRole('listitem').getByText('Lanterns at nine').waitFor();
+    await page.getByRole('search').getByRole('listitem').getByText('Lanterns at nine').waitFor();
     await page.getByLabel('Search').fill('nothing like that');
     await page.getByText('Nothing found.').waitFor();
     await page.close();
@@ -159,7 +162,7 @@ function run(t: Teardown, name: string, env: NodeJS.ProcessEnv = {}): Running {
 
 /** Whether no conversation in the inbox is shown as unread. */
 async function read(page: Page): Promise<boolean> {
-  return (await page.locator('nav .unread').count()) === 0;
+  return (await page.locator('nav [data-unread="true"]').count()) === 0;
 }
 
 async function shot(page: Page, name: string): Promise<void> {

@@ -44,6 +44,8 @@ export class ScrollKeeper {
 
   /** Restores the position. Must be called after each change of the list, before it is painted. */
   keep(): void {
+    // A box that is not shown has no place, and has its own again once it is shown.
+    if (this.#box.clientHeight === 0) return;
     this.#catchUp();
     if (this.#isAtEnd) {
       this.#moveTo(this.#box.scrollHeight);
@@ -83,6 +85,7 @@ export class ScrollKeeper {
   }
 
   readonly #scrolled = (): void => {
+    if (this.#box.clientHeight === 0) return;
     this.#noticeEnd();
     if (this.#box.scrollTop === this.#top) return;
     this.#top = this.#box.scrollTop;

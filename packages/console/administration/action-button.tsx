@@ -76,11 +76,11 @@ export function ActionDialog({ onClose, ...props }: OfferedActionProps & { reado
 function useOfferedAction({ action, operation, ids, of, onDone }: OfferedActionProps) {
   const { api, call } = useAdministration();
   const { show, open } = usePage();
-  const { label, warning, secret, shownIn, removes = false, texts: words, doneText } = action;
+  const { label, warning, secret, shownIn, removes = false, texts: words, fields, doneText } = action;
   const { shape, asked } = useMemo(() => {
-    const { asked, ...schema } = formOf(operation, ids.length, api.resolve);
+    const { asked, ...schema } = formOf(operation, ids.length, api.resolve, fields);
     return { shape: worded(shapeOf(schema, api.resolve), words ?? {}), asked };
-  }, [operation, ids.length, api, words]);
+  }, [operation, ids.length, api, words, fields]);
   const run = async (filled: object) => {
     const given = filled as Readonly<Record<string, unknown>>;
     const body = Object.fromEntries(Object.entries(given).filter(([name]) => !asked.includes(name)));
@@ -104,13 +104,22 @@ function useOfferedAction({ action, operation, ids, of, onDone }: OfferedActionP
   return { shape, run, fail, asks: warning !== undefined || hasFields };
 }
 
-/** Returns the fields of the body, with the parts of the path that are not known before them. */
-function formOf({ pathParams, body }: Operation, known: number, resolve: (reference: string) => JsonSchema) {
+/**
+ * Returns the fields of the body, or those of `fields`, with the parts of the path that are not known
+ * before them.
+ */
+function formOf(
+  { pathParams, body }: Operation,
+  known: number,
+  resolve: (reference: string) => JsonSchema,
+  fields?: readonly string[],
+) {
   const unknown = pathParams.slice(known);
   const one = body?.$ref === undefined ? body : resolve(body.$ref);
+  const inBody = Object.entries(one?.properties ?? {}).filter(([name]) => fields?.includes(name) ?? true);
   const properties = {
     ...Object.fromEntries(unknown.map(({ name, description, schema }) => [name, { description, ...schema }])),
-    ...one?.properties,
+    ...Object.fromEntries(inBody),
   };
   const asked = unknown.map(({ name }) => name);
   return { properties, asked, required: [...asked, ...(one?.required ?? [])] };

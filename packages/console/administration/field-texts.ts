@@ -13,6 +13,8 @@ interface FieldText {
   readonly isRequired?: boolean;
   /** What an untouched box means. */
   readonly isOn?: boolean;
+  /** The values of other fields with which it is shown. Default: any. */
+  readonly goesWith?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -40,12 +42,13 @@ export function worded(shape: Shape, texts: FieldTexts, path = ''): Shape {
       const text = texts[at];
       const inner = worded(field.shape, texts, at);
       if (text === undefined) return { ...field, shape: inner };
-      const { label, help = '', isForDevelopers = false, isRequired = false, isOn } = text;
+      const { label, help = '', isForDevelopers = false, isRequired = false, isOn, goesWith } = text;
       return {
         ...field,
         isForDevelopers,
         required: field.required || isRequired,
         ...(label !== undefined && { label }),
+        ...(goesWith !== undefined && { goesWith }),
         shape: {
           ...inner,
           help,

@@ -10,7 +10,19 @@ export const OWN_CONTROLS: Readonly<Record<string, Special>> = {
   dark: { kind: 'own', Control: ColorField },
   from: { kind: 'own', Control: ClockField },
   to: { kind: 'own', Control: ClockField },
+  service_account: credentialFile('.json,application/json'),
+  private_key: credentialFile('.p8'),
 };
+
+/** A file whose text is the credential. It is sent with the form, and kept by no page. */
+function credentialFile(accept: string): Special {
+  return {
+    kind: 'file',
+    accept,
+    upload: (file) => file.text(),
+    doneText: texts.administration.fileRead,
+  };
+}
 
 /** A colour, by the picker of the browser or as text. */
 function ColorField({ wiring, label, draft, onDraft }: OwnControlProps) {

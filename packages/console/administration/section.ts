@@ -106,6 +106,8 @@ export interface Action {
   readonly isDanger?: boolean;
   /** What its form says of its fields. */
   readonly texts?: FieldTexts;
+  /** The fields of the body that it asks for. Default: all. */
+  readonly fields?: readonly string[];
   /** Returns what was done, in place of its label. */
   readonly doneText?: (answer: Item) => string;
   /** The field of the answer that is shown only once. */

@@ -27,19 +27,28 @@ export interface MailPartsProps {
  * ways; below, what became of it, and what the text leaves out.
  */
 export function MailParts({ message, conversationId, children }: MailPartsProps) {
-  const { box, mail, set } = useMail(message);
+  const { box, mail, set, problem } = useMail(message);
   const { id, email_status: status } = message;
   const before = useMailBefore(conversationId, id);
   const subject = newSubject(before, mail?.subject ?? message.subject);
+  const isSame = before !== undefined && hasSameWays(before, message);
+  const isAwaited = mail === null && problem === '';
   return (
     <div ref={box} class="mail-parts">
       <div class="mail-head">
         {subject !== null && <p class="mail-subject">{subject}</p>}
-        {mail !== null && <Ways mail={mail} isSame={before !== undefined && hasSameWays(before, message)} />}
+        {mail !== null && <Ways mail={mail} isSame={isSame} />}
+        {isAwaited && <AwaitedWays sender={message.sender} isSame={isSame} />}
       </div>
       {children}
       <div class="mail-foot">
         {status && <Delivery status={status} mail={mail} message={message} onChange={set} />}
+        {/* Most mails that arrive have HTML, whose button has this height. */}
+        {isAwaited && !status && (
+          <span class="button mail-fold mail-awaited" aria-hidden="true">
+            {texts.mail.source}
+          </span>
+        )}
         {mail !== null && mail.html !== null && (
           <MailHtml html={mail.html} files={(message.attachments ?? []).map(({ url }) => url)} />
         )}
@@ -82,12 +91,16 @@ function useMail({ id, email_status: version }: SentMessage) {
   const { client } = useSignedIn();
   const [box, isSeen] = useSeen<HTMLDivElement>();
   // Customers do not see the mail, and it may have been purged: then only the message remains.
-  const { value: mail, set } = useResource(
+  const {
+    value: mail,
+    set,
+    problem,
+  } = useResource(
     isSeen ? id : null,
     (signal) => client.fetch<Email>(`/v1/messaging/messages/${id}/email`, { signal }),
     { version },
   );
-  return { box, mail, set };
+  return { box, mail, set, problem };
 }
 
 /** Returns whether a mail carries the message. */
@@ -135,6 +148,22 @@ function Ways({ mail, isSame }: WaysProps) {
         <strong class="mail-forged">{texts.mail.forged}</strong>
       )}
       {protection === 'signed' && <span>{texts.mail.signed}</span>}
+    </div>
+  );
+}
+
+/** Takes about the room of the ways of a mail that is being read, so that its text stays in place. */
+function AwaitedWays({ sender, isSame }: Pick<SentMessage, 'sender'> & { readonly isSame: boolean }) {
+  const address = sender?.handle ?? '';
+  return (
+    <div class="mail-ways mail-awaited" aria-hidden="true">
+      {isSame ? (
+        <span>{texts.mail.sameAddresses}</span>
+      ) : (
+        <>
+          <span>{texts.mail.from(`${sender?.name} <${address}>`)}</span> <span>{texts.mail.to(address)}</span>
+        </>
+      )}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { IconButton } from '@parley/ui/elements/button.tsx';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { X } from 'lucide';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { type Pane, showPane } from '../nav/place.ts';
 import { RunPane } from '../runs/run-pane.tsx';
 import { texts } from '../texts/texts.ts';
@@ -20,17 +20,19 @@ export function SidePane({ conversationId, pane, isAsked }: SidePaneProps) {
   const before = useRef(document.activeElement);
   const aside = useRef<HTMLElement>(null);
   const shown = 'id' in pane ? pane.id : pane.shows;
-  useEffect(() => {
+  // Both run before the next key arrives, which is meant for the new place of the focus.
+  useLayoutEffect(() => {
     if (!isAsked) return;
     // On a touch screen, a field with the focus would bring the keyboard up.
     const isTyped = pane.shows === 'thread' && !matchMedia('(pointer: coarse)').matches;
     const field = isTyped ? aside.current?.querySelector<HTMLElement>('.message-field') : null;
     (field ?? aside.current)?.focus();
   }, [shown, pane.shows, isAsked]);
-  useEffect(
+  useLayoutEffect(
     () => () => {
       const { current: element } = before;
-      if (document.activeElement === document.body && element instanceof HTMLElement) element.focus();
+      const isHere = aside.current?.contains(document.activeElement) === true;
+      if (isHere && element instanceof HTMLElement) element.focus();
     },
     [],
   );

@@ -16,6 +16,7 @@ import { AGENT_TEXTS, START_TEXTS } from '../administration/texts/agent-texts.ts
 import {
   CARD_SOURCE_TEXTS,
   INBOX_TEXTS,
+  PUSH_APP_TEXTS,
   REPLAY_TEXTS,
   WEBHOOK_TEXTS,
   WIDGET_TEXTS,
@@ -64,6 +65,8 @@ const FORMS: readonly (readonly [operation: string, texts: FieldTexts])[] = [
   ['set_retention_policy', RETENTION_TEXTS],
   ['update_account', ACCOUNT_TEXTS],
   ['set_customer_card_source', CARD_SOURCE_TEXTS],
+  ['create_push_app', PUSH_APP_TEXTS],
+  ['update_push_app', PUSH_APP_TEXTS],
 ];
 
 /** The file of an import says these itself. */

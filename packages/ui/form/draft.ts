@@ -41,6 +41,15 @@ export function draftOf(shape: Shape, value: unknown): Draft {
   }
 }
 
+/** Returns a form without the fields that do not go with what the draft has. */
+export function shownPart(shape: Shape, draft: GroupDraft): Shape {
+  if (shape.kind !== 'group') return shape;
+  const fields = shape.fields.filter(({ goesWith = {} }) =>
+    Object.entries(goesWith).every(([name, value]) => draft[name] === value),
+  );
+  return { ...shape, fields };
+}
+
 /** Returns the value of a draft; undefined for an empty one. */
 export function filledIn(shape: Shape, draft: Draft): unknown {
   switch (shape.kind) {

@@ -12,14 +12,14 @@ type FileFieldProps = Extract<Special, { readonly kind: 'file' }> & {
 };
 
 /** A file that is uploaded when it is chosen. */
-export function FileField({ accept, upload, wiring, value, onValue }: FileFieldProps) {
+export function FileField({ accept, upload, doneText, wiring, value, onValue }: FileFieldProps) {
   const [state, setState] = useState('');
   const choose = async (file: File | undefined) => {
     if (file === undefined) return;
     setState(uiTexts.form.uploading);
     try {
       onValue(await upload(file));
-      setState(uiTexts.form.uploaded(file.name));
+      setState((doneText ?? uiTexts.form.uploaded)(file.name));
     } catch (error) {
       setState(failureText(error));
     }

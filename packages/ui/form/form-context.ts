@@ -9,9 +9,15 @@ import type { Wiring } from './wiring.ts';
 /** A replacement of a plain field. */
 export type Special =
   | ({ readonly kind: 'choices' } & Choices)
-  /** A file, which becomes the text that the field holds. */
   | { readonly kind: 'own'; readonly Control: ComponentType<OwnControlProps>; readonly isSet?: boolean }
-  | { readonly kind: 'file'; readonly accept: string; readonly upload: (file: File) => Promise<string> };
+  /** A file, which becomes the text that the field holds. */
+  | {
+      readonly kind: 'file';
+      readonly accept: string;
+      readonly upload: (file: File) => Promise<string>;
+      /** Says what became of the file. Default: it is uploaded. */
+      readonly doneText?: (file: string) => string;
+    };
 
 /** The properties of a control that is made for one field. */
 export interface OwnControlProps {

@@ -5,6 +5,8 @@ import { uiTexts } from '../texts/ui-texts.ts';
 const WORDS: Readonly<Record<string, string>> = {
   ai: 'AI',
   api: 'API',
+  apns: 'APNs',
+  fcm: 'FCM',
   id: 'ID',
   ids: 'IDs',
   ip: 'IP',

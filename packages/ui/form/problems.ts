@@ -46,7 +46,15 @@ function look(shape: Shape, draft: Draft, path: string, say: Say): void {
 }
 
 /** Kinds in which emptiness is a mistake; an empty list or object may be meant. */
-const TYPED: ReadonlySet<Shape['kind']> = new Set(['text', 'long', 'secret', 'one', 'number', 'time']);
+const TYPED: ReadonlySet<Shape['kind']> = new Set([
+  'text',
+  'long',
+  'secret',
+  'one',
+  'number',
+  'time',
+  'json',
+]);
 
 function isEmpty(draft: Draft): boolean {
   return draft === undefined || draft === '' || (Array.isArray(draft) && draft.length === 0);

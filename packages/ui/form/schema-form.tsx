@@ -4,7 +4,7 @@ import { Button } from '../elements/button.tsx';
 import { useAction } from '../feedback/action.ts';
 import { useEvent } from '../hooks/use-event.ts';
 import { uiTexts } from '../texts/ui-texts.ts';
-import { changesOf, type Draft, draftOf, newBody, shownValue } from './draft.ts';
+import { changesOf, type Draft, draftOf, groupOf, newBody, shownPart, shownValue } from './draft.ts';
 import { GroupFields } from './fields.tsx';
 import { FormContext, type FormParts, idOf } from './form-context.ts';
 import { fieldFor, type Problems, problemsOf } from './problems.ts';
@@ -37,13 +37,20 @@ const NONE: Problems = new Map();
  * stands at the field that it names, which gets the focus. A second click while a request is under
  * way does nothing.
  */
-export function SchemaForm({ shape, value, sendsChanges = false, onSubmit, ...props }: SchemaFormProps) {
+export function SchemaForm({
+  shape: whole,
+  value,
+  sendsChanges = false,
+  onSubmit,
+  ...props
+}: SchemaFormProps) {
   const { submitLabel, isDanger = false, special = () => undefined, onCancel, children, beside } = props;
   const edited = useEvent(props.onEdited ?? (() => {}));
   const id = useId();
   const form = useRef<HTMLFormElement>(null);
-  const [first] = useState<Draft>(() => draftOf(shape, value));
+  const [first] = useState<Draft>(() => draftOf(whole, value));
   const [draft, setDraft] = useState<Draft>(first);
+  const shape = shownPart(whole, groupOf(draft));
   const [problems, setProblems] = useState<Problems>(NONE);
   const { isBusy, problem: refusal, run } = useAction();
   const send = async () => {
@@ -56,7 +63,9 @@ export function SchemaForm({ shape, value, sendsChanges = false, onSubmit, ...pr
       const { message, param = null } = error as Error & { readonly param?: string | null };
       const path = fieldFor(shape, draft, param);
       if (path === undefined) throw error;
-      setProblems(new Map([[path, message]]));
+      // What the page has no field for, such as a part of a file, is named.
+      const rest = param!.slice(path.length + 1);
+      setProblems(new Map([[path, param!.startsWith(`${path}.`) ? `${rest}: ${message}` : message]]));
     }
   };
   const isEdited = useMemo(() => JSON.stringify(draft) !== JSON.stringify(first), [draft, first]);

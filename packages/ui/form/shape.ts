@@ -24,6 +24,8 @@ export interface FieldShape {
   readonly label?: string;
   /** Whether it is folded with others that only applications use. */
   readonly isForDevelopers?: boolean;
+  /** The values of other fields of the form with which it is shown. Default: any. */
+  readonly goesWith?: Readonly<Record<string, string>>;
 }
 
 /** Returns the shape of a schema; `name` is its field's. */

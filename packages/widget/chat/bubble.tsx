@@ -63,6 +63,7 @@ function Whole({ message, before, texts, teamName, live }: BubbleProps) {
       <article
         class={isOwn ? 'bubble bubble-own' : 'bubble'}
         aria-label={`${author}${time}: ${said}`}
+        data-message={key}
         data-delivery={delivery}
         data-continues={continues}
       >

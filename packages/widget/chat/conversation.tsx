@@ -1,4 +1,5 @@
 import { useConversation } from '@parley/client/react';
+import { ScrollKeeper } from '@parley/client/timeline/scroll-keeper.ts';
 import type { WidgetPublic } from '@parley/protocol/resources/widget.ts';
 import type { WidgetLanguage } from '@parley/protocol/resources/widget-languages.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
@@ -25,60 +26,63 @@ export interface ConversationProps extends Pick<AddressProps, 'asked' | 'onEnter
 export function Conversation(props: ConversationProps) {
   const { id, texts, widget, language, isShown, offersAddress, asked, onEntered, writing } = props;
   const { messages, hasOlder, typing, live, status } = useConversation(id);
+  const box = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
-  const isAtEnd = useRef(true);
-  const height = useRef(0);
+  const keeper = useRef<ScrollKeeper>(undefined);
+  const [isAtEnd, setAtEnd] = useState(true);
   const last = messages.at(-1);
   useLayoutEffect(() => {
-    const element = list.current!;
-    if (isAtEnd.current || last?.delivery === 'pending') element.scrollTop = element.scrollHeight;
-    // Older messages above do not move the visible ones.
-    else if (element.scrollTop < NEAR) element.scrollTop += element.scrollHeight - height.current;
-    height.current = element.scrollHeight;
+    // Older messages are loaded by a button.
+    const made = new ScrollKeeper(box.current!, list.current!, { atEnd: setAtEnd, near: () => {} });
+    keeper.current = made;
+    return () => made.close();
+  }, []);
+  useLayoutEffect(() => {
+    if (last?.delivery === 'pending') keeper.current!.toEnd();
+    else keeper.current!.keep();
   });
   useEffect(() => {
-    const isRead = isShown && status === 'ready' && last?.delivery === 'sent' && isAtEnd.current;
+    const isRead = isShown && status === 'ready' && last?.delivery === 'sent' && isAtEnd;
     if (isRead && document.visibilityState === 'visible') live?.markRead().catch(() => {});
-  }, [isShown, last, live, status]);
+  }, [isShown, last, live, status, isAtEnd]);
   return (
     <>
       <div
-        ref={list}
+        ref={box}
         class="chat-body"
+        tabIndex={0}
         role="log"
         aria-live="off"
         aria-label={texts.conversation}
-        tabIndex={0}
-        onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
-          isAtEnd.current = scrollHeight - scrollTop - clientHeight < NEAR;
-        }}
       >
-        {hasOlder && (
-          <Button look="plain" onClick={() => live?.loadOlder().catch(() => {})}>
-            {texts.older}
-          </Button>
-        )}
-        {messages.map((message, index) => (
-          <Bubble
-            key={message.key}
-            message={message}
-            before={messages[index - 1]}
-            texts={texts}
-            teamName={widget.persona.name}
-            live={live}
-          />
-        ))}
-        {typing.length > 0 && <p class="chat-typing">{texts.typing(widget.persona.name)}</p>}
-        {offersAddress && messages.length > 0 && (
-          <Address
-            texts={texts}
-            widget={widget}
-            language={language}
-            asked={asked}
-            isWaiting={messages.some(({ delivery }) => delivery === 'pending')}
-            onEntered={onEntered}
-          />
-        )}
+        <div ref={list} class="chat-list">
+          {hasOlder && (
+            <Button look="plain" onClick={() => live?.loadOlder().catch(() => {})}>
+              {texts.older}
+            </Button>
+          )}
+          {messages.map((message, index) => (
+            <Bubble
+              key={message.key}
+              message={message}
+              before={messages[index - 1]}
+              texts={texts}
+              teamName={widget.persona.name}
+              live={live}
+            />
+          ))}
+          {typing.length > 0 && <p class="chat-typing">{texts.typing(widget.persona.name)}</p>}
+          {offersAddress && messages.length > 0 && (
+            <Address
+              texts={texts}
+              widget={widget}
+              language={language}
+              asked={asked}
+              isWaiting={messages.some(({ delivery }) => delivery === 'pending')}
+              onEntered={onEntered}
+            />
+          )}
+        </div>
       </div>
       <News texts={texts} name={widget.persona.name} last={last} />
       <Field
@@ -99,8 +103,6 @@ export function Conversation(props: ConversationProps) {
     </>
   );
 }
-
-const NEAR = 48;
 
 interface NewsProps {
   readonly texts: WidgetTexts;

@@ -38,6 +38,7 @@ const NEW = [
   'agents',
   'inboxes',
   'widgets',
+  'push-apps',
   'webhooks',
   'imports',
 ];

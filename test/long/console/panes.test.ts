@@ -18,7 +18,7 @@ import { addComplaint, readStopped } from '../../../src/features/mail/complaints
 import { Conversations } from '../../conversations/fixture.ts';
 import { signed } from '../../mail/arrivals.ts';
 import { type CallOptions, startTestApp } from '../../support/app.ts';
-import { ConsoleBrowser, findingsInThemes, findingsOf } from '../../support/console-page.ts';
+import { ConsoleBrowser, findingsInThemes, findingsOf, inPage } from '../../support/console-page.ts';
 import { ModelServer } from '../../support/model-server.ts';
 import { until } from '../../support/until.ts';
 
@@ -30,6 +30,8 @@ const { demo } = app;
 const { ada, grace, vera } = demo.users;
 const conversations = new Conversations(app);
 const browser = await ConsoleBrowser.start(t, app.baseUrl);
+
+const IS_AT_END = inPage('return element.scrollHeight - element.scrollTop - element.clientHeight <= 8');
 
 t.test('a thread, with two pages', async (t) => {
   const { id } = await group('Pier');
@@ -48,6 +50,10 @@ t.test('a thread, with two pages', async (t) => {
   await left.getByText('Reply 3', { exact: true }).waitFor();
   await left.getByRole('textbox', { name: 'Message' }).fill('I do, gladly.');
   await left.getByRole('textbox', { name: 'Message' }).press('Enter');
+  // The reader was at the earlier replies.
+  await until(() => left.locator('.thread-pane').evaluate(IS_AT_END), {
+    what: 'the end, with the own reply',
+  });
   await right.getByText('I do, gladly.').waitFor();
   await right.getByText('34 replies').waitFor();
   await until(

@@ -218,6 +218,33 @@ t.test('a link in a mail shows the conversation in another browser', async (t) =
   );
 });
 
+t.test('the place of a reader stays, also while the panel is closed', async (t) => {
+  const page = await shopPage();
+  await identify(page, 'reader');
+  const frame = await open(page);
+  await say(frame, 'The first of many');
+  const id = await caseWith('The first of many');
+  for (let n = 1; n <= 20; n++) await reply(id, `Answer ${n}`);
+  const box = frame.getByRole('log');
+  const isAtEnd = inPage('return element.scrollHeight - element.scrollTop - element.clientHeight <= 8');
+  await frame.getByText('Answer 20', { exact: true }).waitFor();
+  await until(() => box.evaluate(isAtEnd), { what: 'the newest is kept in view' });
+  await box.evaluate(inPage('element.scrollTop = 200'));
+  const tenth = frame.getByText('Answer 10', { exact: true });
+  const { y } = (await tenth.boundingBox())!;
+  await reply(id, 'Another answer');
+  await frame.locator('.bubble', { hasText: 'Another answer' }).waitFor({ state: 'attached' });
+  t.equal((await tenth.boundingBox())!.y, y);
+  await page.evaluate('Parley.close()');
+  await reply(id, 'While it was closed');
+  await frame.locator('.bubble', { hasText: 'While it was closed' }).waitFor({ state: 'attached' });
+  await page.evaluate('Parley.open()');
+  await until(async () => (await tenth.boundingBox())?.y === y, { what: 'the same place' });
+  await say(frame, 'I have read it');
+  await until(() => box.evaluate(isAtEnd), { what: 'what one says is in view' });
+  await page.close();
+});
+
 t.test('a language from right to left', async (t) => {
   const page = await shopPage('/ar');
   await page.getByRole('button', { name: 'افتح المحادثة' }).click();

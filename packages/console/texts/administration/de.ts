@@ -55,6 +55,7 @@ export const texts: AdministrationTexts = {
     notSaved: 'Ihre Eingaben sind nicht gespeichert.',
     leave: 'Verlassen',
     verification: 'Prüfung',
+    fileRead: (file) => `${file} ist gelesen. Die Datei wird mit dem Formular gesendet.`,
     verify: 'Kette prüfen',
     verdicts: {
       valid: 'Die Signatur des Kettenendes ist gültig.',
@@ -278,6 +279,36 @@ export const texts: AdministrationTexts = {
         role_id: ROLE,
         avatar_s3_key: PICTURE,
       },
+      pushApp: {
+        name: { label: 'Name', help: 'Nur für Ihr Team.' },
+        platform: {
+          label: 'Dienst',
+          help: 'APNs von Apple erreicht iPhones und iPads. FCM von Google erreicht Android, und was Ihr Firebase-Projekt sonst noch hat.',
+        },
+        identifier: { label: 'Projekt oder Bundle-ID' },
+        service_account: {
+          label: 'Schlüssel eines Dienstkontos',
+          help: 'Die JSON-Datei aus der Firebase-Konsole: Projekteinstellungen, Dienstkonten, „Neuen privaten Schlüssel generieren“. Sie wird verschlüsselt gespeichert und nie wieder angezeigt.',
+        },
+        topic: { label: 'Bundle-ID', help: 'Wie in Xcode: com.example.chat.' },
+        environment: {
+          label: 'Builds',
+          help: 'Produktion: aus dem App Store und TestFlight. Sandbox: die Xcode auf einem Telefon startet.',
+        },
+        team_id: {
+          label: 'Team-ID',
+          help: 'Zehn Zeichen, auf developer.apple.com unter „Membership“.',
+        },
+        key_id: {
+          label: 'Schlüssel-ID',
+          help: 'Zehn Zeichen, im Namen der Datei: AuthKey_F6G7H8I9J0.p8.',
+        },
+        private_key: {
+          label: 'Schlüssel',
+          help: 'Die Datei .p8 von developer.apple.com, „Keys“, die Apple nur einmal ausgibt. Sie wird verschlüsselt gespeichert und nie wieder angezeigt.',
+        },
+      },
+      pushCredential: { team_id: { label: 'Team-ID', help: 'Leer: Sie bleibt gleich.' } },
       provider: {
         name: { label: 'Name', help: 'Er steht auf der Anmeldeseite.' },
         issuer: {
@@ -504,6 +535,7 @@ export const texts: AdministrationTexts = {
     answer: 'Antwort',
     api_endpoint: 'Endpunkt der API',
     api_key: 'API-Schlüssel',
+    apns: 'APNs',
     approved: 'freigegeben',
     archived: 'archiviert',
     arguments: 'Argumente',
@@ -594,6 +626,7 @@ export const texts: AdministrationTexts = {
     ended: 'beendet',
     endpoint_tool_review: 'Aktionen, die auf Freigabe warten',
     endpoint_tool_slugs: 'Aktionen in Parley',
+    environment: 'Builds',
     erased: 'gelöscht',
     error: 'Fehler',
     error_message: 'Fehler',
@@ -614,6 +647,7 @@ export const texts: AdministrationTexts = {
     failed: 'fehlgeschlagen',
     failing_since: 'Fehler seit',
     failovers: 'Ausweichversuche',
+    fcm: 'FCM',
     fetch_url: 'Adresse abrufen',
     file_token: 'Token für Dateien',
     files: 'Dateien',
@@ -636,6 +670,7 @@ export const texts: AdministrationTexts = {
     high: 'hoch',
     hours: 'Zeiten',
     id: 'ID',
+    identifier: 'Projekt oder Bundle-ID',
     identity_provider: 'Identitätsanbieter',
     import: 'Import',
     imported: 'importiert',
@@ -722,6 +757,7 @@ export const texts: AdministrationTexts = {
     place: 'Stelle',
     placeholder: 'Platzhalter',
     plan: 'Tarif',
+    platform: 'Dienst',
     position: 'Nummer',
     postgres: 'Postgres',
     production: 'Produktion',
@@ -774,6 +810,7 @@ export const texts: AdministrationTexts = {
     running: 'läuft',
     runs_days: 'Vorgänge, Tage',
     sales_rep: 'Vertrieb',
+    sandbox: 'Sandbox',
     saturday: 'Samstag',
     scanner: 'Scanner',
     scheduled: 'geplant',
@@ -815,6 +852,7 @@ export const texts: AdministrationTexts = {
     system: 'System',
     system_prompt: 'Anweisungen',
     team: 'Team',
+    team_id: 'Team-ID',
     temperature: 'Temperatur',
     text: 'Text',
     texts: 'Texte',
@@ -1029,6 +1067,27 @@ export const texts: AdministrationTexts = {
       one: 'Konto',
       about: 'Name, Tarif und Einstellungen dieses Kontos.',
     },
+  },
+
+  push: {
+    title: 'Apps auf Telefonen',
+    one: 'App',
+    about:
+      'Ihre Apps auf Telefonen, und die Zugangsdaten, mit denen Mitteilungen an sie gehen. Was die Mitteilungen sagen, ist eine Einstellung des Kontos.',
+    renew: 'Zugangsdaten ersetzen',
+    renewWarning:
+      'Die neuen Zugangsdaten gelten ab der nächsten Mitteilung, die bisherigen werden nicht mehr verwendet.',
+    renewed: 'Die Zugangsdaten sind ersetzt.',
+    delete: 'Löschen',
+    deleteWarning:
+      'Telefone mit dieser App erhalten keine Mitteilungen mehr und müssen sich bei einer anderen neu registrieren. Das kann nicht rückgängig gemacht werden.',
+    credential: 'Zugangsdaten',
+    services: { apns: 'Apple', fcm: 'Google' },
+    untried: 'Sie wurden noch nicht benutzt: Die erste Mitteilung an ein Telefon zeigt, ob sie gelten.',
+    taken: (service, time) => `Sie gelten. ${service} hat sie zuletzt am ${time} angenommen.`,
+    refused: (service, time) => `${service} lehnt sie seit dem ${time} ab, mit dieser Antwort:`,
+    afterRefusal:
+      'Telefone bleiben registriert, und Mitteilungen werden erneut versucht. Prüfen Sie, ob der Schlüssel widerrufen wurde und zu dieser App gehört, oder ersetzen Sie ihn.',
   },
 
   webhooks: {

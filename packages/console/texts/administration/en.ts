@@ -57,6 +57,7 @@ export const texts = {
     notSaved: 'What you have typed is not saved.',
     leave: 'Leave',
     verification: 'Verification',
+    fileRead: (file: string) => `${file} was read. It is sent with the form.`,
     verify: 'Verify the chain',
     verdicts: {
       valid: 'The signature of the head is valid.',
@@ -251,6 +252,30 @@ export const texts = {
         role_id: ROLE,
         avatar_s3_key: PICTURE,
       },
+      pushApp: {
+        name: { label: 'Name', help: 'For your team alone.' },
+        platform: {
+          label: 'Service',
+          help: 'APNs of Apple reaches iPhones and iPads. FCM of Google reaches Android, and what else your Firebase project has.',
+        },
+        identifier: { label: 'Project, or bundle ID' },
+        service_account: {
+          label: 'Key of a service account',
+          help: 'The JSON file from the Firebase console: project settings, service accounts, “Generate new private key”. It is stored encrypted, and never shown again.',
+        },
+        topic: { label: 'Bundle ID', help: 'As in Xcode: com.example.chat.' },
+        environment: {
+          label: 'Builds',
+          help: 'Production: from the App Store and TestFlight. Sandbox: those that Xcode runs on a phone.',
+        },
+        team_id: { label: 'Team ID', help: 'Ten characters, at developer.apple.com under “Membership”.' },
+        key_id: { label: 'Key ID', help: 'Ten characters, in the name of the file: AuthKey_F6G7H8I9J0.p8.' },
+        private_key: {
+          label: 'Key',
+          help: 'The file .p8 from developer.apple.com, “Keys”, which Apple gives once. It is stored encrypted, and never shown again.',
+        },
+      },
+      pushCredential: { team_id: { label: 'Team ID', help: 'Empty: it stays the same.' } },
       provider: {
         name: { label: 'Name', help: 'People see it on the page to sign in.' },
         issuer: {
@@ -609,6 +634,26 @@ export const texts = {
       one: 'account',
       about: 'Name, plan and settings of this account.',
     },
+  },
+
+  push: {
+    title: 'Phone apps',
+    one: 'app',
+    about:
+      'Your apps on phones, and the credentials by which notifications are pushed to them. What pushes say is a setting of the account.',
+    renew: 'Replace credential',
+    renewWarning: 'The new credential is used from the next push on, and the one before never again.',
+    renewed: 'The credential is replaced.',
+    delete: 'Delete',
+    deleteWarning:
+      'Nothing more is pushed to phones with this app, and they have to register again with another one. This cannot be undone.',
+    credential: 'Credential',
+    services: { apns: 'Apple', fcm: 'Google' },
+    untried: 'It was not tried yet: the first push to a phone shows whether it works.',
+    taken: (service: string, time: string) => `It works. ${service} took it last on ${time}.`,
+    refused: (service: string, time: string) => `${service} refuses it since ${time}, with this answer:`,
+    afterRefusal:
+      'Phones stay registered, and pushes are tried again. Check that the key was not revoked and belongs to this app, or replace it.',
   },
 
   webhooks: {
