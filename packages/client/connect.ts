@@ -1,5 +1,5 @@
 import type { DeclaredStatus } from '@parley/protocol/resources/activity.ts';
-import { NEWEST_VERSION, STREAMS_SINCE } from '@parley/protocol/versions.ts';
+import { CURRENT_VERSION, STREAMS_SINCE } from '@parley/protocol/versions.ts';
 import { Client } from './client.ts';
 import { tried } from './errors/tried.ts';
 import { type Activity, activityOf, type PageEvents, platformPage } from './link/activity.ts';
@@ -66,7 +66,7 @@ export function connect({
   account,
   token,
   getToken,
-  version = NEWEST_VERSION,
+  version = CURRENT_VERSION,
   transports = TRANSPORTS,
   storage = platformStorage(),
   WebSocket = PLATFORM.WebSocket,

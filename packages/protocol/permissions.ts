@@ -70,9 +70,9 @@ const PERMISSIONS_SINCE: Readonly<Partial<Record<string, Version>>> = {
   'widgets:read': '1.3.harbor',
   'widgets:create': '1.3.harbor',
   'widgets:update': '1.3.harbor',
-  'push_apps:read': '1.4.harbor-preview.1',
-  'push_apps:create': '1.4.harbor-preview.1',
-  'push_apps:update': '1.4.harbor-preview.1',
+  'push_apps:read': '1.4.harbor',
+  'push_apps:create': '1.4.harbor',
+  'push_apps:update': '1.4.harbor',
 };
 
 /** Returns the permissions that a version knows. */

@@ -4,16 +4,17 @@ export const VERSIONS = [
   '1.1.harbor',
   '1.2.harbor',
   '1.3.harbor',
-  '1.4.harbor-preview.1',
+  '1.4.harbor',
+  '1.5.harbor-preview.1',
 ] as const;
 
 export type Version = (typeof VERSIONS)[number];
 
 /** The newest stable version, which demo.json and the documentation use. */
-export const CURRENT_VERSION = '1.3.harbor' satisfies Version;
+export const CURRENT_VERSION = '1.4.harbor' satisfies Version;
 
 /** The newest version, with everything that exists. */
-export const NEWEST_VERSION = '1.4.harbor-preview.1' satisfies Version;
+export const NEWEST_VERSION = '1.5.harbor-preview.1' satisfies Version;
 
 /** The version that introduced sockets: no socket speaks an older one. */
 export const SOCKETS_SINCE = '1.1.harbor' satisfies Version;
@@ -24,6 +25,7 @@ export const STREAMS_SINCE = '1.3.harbor' satisfies Version;
 const FORMER = [
   ['1.2.harbor-preview.1', '1.2.harbor'],
   ['1.3.harbor-preview.1', '1.3.harbor'],
+  ['1.4.harbor-preview.1', '1.4.harbor'],
 ] as const satisfies readonly (readonly [name: string, version: Version])[];
 
 /** Former names of stable versions, oldest first. A former name means the stable version. */
@@ -40,6 +42,7 @@ export interface Deprecation {
 export const DEPRECATIONS: Readonly<Record<(typeof FORMER)[number][0], Deprecation>> = {
   '1.2.harbor-preview.1': { since: '2026-11-23', sunset: '2027-06-30' },
   '1.3.harbor-preview.1': { since: '2026-11-26', sunset: '2027-06-30' },
+  '1.4.harbor-preview.1': { since: '2026-12-01', sunset: '2027-06-30' },
 };
 
 export function isVersion(value: string): value is Version {

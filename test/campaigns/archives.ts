@@ -128,7 +128,7 @@ class Health {
 }
 
 function callsOf(node: TestNode): Call {
-  const newest = node.at('1.4.harbor-preview.1');
+  const newest = node.at('1.4.harbor');
   return (async (method: string, path: string, { body }: { body?: unknown } = {}) => {
     const answer = await newest.call(method, path, body);
     return { ...answer, text: JSON.stringify(answer.body) };

@@ -51,7 +51,7 @@ t.test('version and account may stand in the URL', async (t) => {
 });
 
 t.test('a handshake by a former name of a version is answered with its deprecation', async (t) => {
-  const former = '1.3.harbor-preview.1';
+  const former = '1.4.harbor-preview.1';
   const answerTo = (headers: Record<string, string>, search: Record<string, string> = {}) =>
     new Promise<IncomingMessage>((resolve) => {
       const url = `ws://127.0.0.1:${ground.port}/v1/realtime?${new URLSearchParams(search)}`;
@@ -70,11 +70,12 @@ t.test('a handshake by a former name of a version is answered with its deprecati
   const { 'Service-Version': _, ...unnamed } = asAda;
   const answers: [status: number, deprecation: string | undefined, answer: Promise<IncomingMessage>][] = [
     [101, '@1795392000', answerTo({ ...asAda, 'Service-Version': '1.2.harbor-preview.1' })],
-    [101, '@1795651200', answerTo({ ...asAda, 'Service-Version': former })],
-    [101, '@1795651200', answerTo({}, { ...query, version: former })],
-    [401, '@1795651200', answerTo({ ...unnamed, Authorization: 'Bearer x' }, { version: former })],
+    [101, '@1795651200', answerTo({ ...asAda, 'Service-Version': '1.3.harbor-preview.1' })],
+    [101, '@1796083200', answerTo({ ...asAda, 'Service-Version': former })],
+    [101, '@1796083200', answerTo({}, { ...query, version: former })],
+    [401, '@1796083200', answerTo({ ...unnamed, Authorization: 'Bearer x' }, { version: former })],
     [101, undefined, answerTo(asAda)],
-    [101, undefined, answerTo({ ...asAda, 'Service-Version': '1.3.harbor' })],
+    [101, undefined, answerTo({ ...asAda, 'Service-Version': '1.4.harbor' })],
   ];
   for (const [status, deprecation, answer] of answers) {
     const { statusCode, headers } = await answer;

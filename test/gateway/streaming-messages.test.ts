@@ -80,7 +80,12 @@ function open() {
   const admit = () => {
     const sent: string[] = [];
     const version = NEWEST_VERSION;
-    const reader = { audience: 'team', version, send: (bytes: Buffer) => sent.push(bytes.toString()) };
+    const reader = {
+      audience: 'team',
+      version,
+      hidden: [],
+      send: (bytes: Buffer) => sent.push(bytes.toString()),
+    };
     texts.admit(
       reader as unknown as Reader,
       () => true,

@@ -209,6 +209,23 @@ const COMPANIONS: typeof ENDPOINTS = {
       imported: await ask('POST', `${own}/messages/import`, { messages: [past] }, key),
     };
   },
+  async people(ask, version) {
+    const key = app.demo.api_key;
+    const slug = version.replaceAll('.', '-');
+    const role_id = await idOf(ask('POST', '/v1/roles', { name: `people ${version}`, permissions: [] }, key));
+    // Before 1.4 each user needs an address, and none has a username.
+    const named = covers(version, '1.4.harbor')
+      ? { username: `own-${slug}` }
+      : { email: `people-${slug}@example.com` };
+    const filters = { filter: ['mine'], workflow_status: ['new'] };
+    return {
+      user: await ask('POST', '/v1/users', { name: version, role_id, ...named }, key),
+      person: await ask('GET', `/v1/messaging/people/${users.grace.id}`),
+      account: await ask('PATCH', '/v1/account', { people: 'everyone', push_content: 'none' }, key),
+      view: await ask('POST', '/v1/messaging/views', { name: version, filters }),
+      card_source: await ask('GET', '/v1/account/customer-card-source', undefined, key),
+    };
+  },
 };
 
 /** A refusal stands for an endpoint that the version does not have. */

@@ -393,7 +393,7 @@ const SUBJECTS: readonly Subject[] = [
           conversation_id: null,
         }),
       ),
-    version: '1.4.harbor-preview.1',
+    version: '1.4.harbor',
     rows: 6,
   },
   {
@@ -461,7 +461,7 @@ const SUBJECTS: readonly Subject[] = [
         })
         .execute(),
     token: grace.access_token,
-    version: '1.4.harbor-preview.1',
+    version: '1.4.harbor',
     rows: 6,
   },
   {

@@ -66,6 +66,7 @@ t.test('every answer to a request by a former name of a version says that it is 
     for (const [former, version, since] of [
       ['1.2.harbor-preview.1', '1.2.harbor', '@1795392000'],
       ['1.3.harbor-preview.1', '1.3.harbor', '@1795651200'],
+      ['1.4.harbor-preview.1', '1.4.harbor', '@1796083200'],
     ] as const) {
       const link = '</docs/access#former-names>; rel="deprecation"; type="text/html"';
       t.strictSame(await ask(former), [since, 'Wed, 30 Jun 2027 00:00:00 GMT', link]);

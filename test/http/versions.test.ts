@@ -21,7 +21,7 @@ import { toFrame } from '../../src/core/frames/publish.ts';
 import { bytesFor } from '../../src/edge/gateway/stream/forms.ts';
 import { borrowTestApp } from '../support/app.ts';
 
-const [FIRST, MIDDLE, NEWEST] = ['1.0.harbor', '1.1.harbor', '1.4.harbor-preview.1'] as const;
+const [FIRST, MIDDLE, NEWEST] = ['1.0.harbor', '1.1.harbor', '1.4.harbor'] as const;
 
 const Crate = Type.Object({
   id: Type.String(),

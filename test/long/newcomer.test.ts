@@ -32,7 +32,7 @@ t.test('in a directory that its owner alone may enter', async (t) => {
 
   const demo = demoFileIn(directory);
   t.equal(statSync(join(directory, '.data/demo.json')).mode & 0o777, 0o600);
-  t.match(demo, { base_url: `http://127.0.0.1:${port}`, service_version: '1.3.harbor' });
+  t.match(demo, { base_url: `http://127.0.0.1:${port}`, service_version: '1.4.harbor' });
 
   const tail = paste(t, lines.tail, directory);
   await tail.says(/^-- listening to cnv_/m);

@@ -21,7 +21,7 @@ import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { migrate } from '../../src/platform/db/migration/migrate.ts';
 import { MIGRATIONS_DIR } from '../../src/platform/db/migration/migrated.ts';
 import { RedisEngine } from '../../src/platform/engine/redis/redis-engine.ts';
-import { ROOT, runParley } from '../start/parley.ts';
+import { ROOT, runParley, UNSAFE_POSTGRES } from '../start/parley.ts';
 import { builtClient } from '../support/built-client.ts';
 import { checkCluster, createGroup, Load } from '../support/cluster.ts';
 import { checkOutEarlier } from '../support/earlier-checkout.ts';
@@ -32,20 +32,17 @@ import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 import { WebhookReceiver } from '../support/webhook-receiver.ts';
 
-/**
- * The last commit before 1.3.harbor was promoted, with its name of that version. This version makes
- * the database, since it takes over none that is older than its baseline.
- */
-const EARLIER = 'a25bbd90';
-const FORMER = '1.3.harbor-preview.1';
+/** The last commit before 1.4.harbor was promoted, with its name of that version. */
+const EARLIER = '3771c3ce';
+const FORMER = '1.4.harbor-preview.1';
 /** Where it has the SDK. */
-const EARLIER_SDK = 'src/contract/client/index.ts';
+const EARLIER_SDK = 'packages/client/index.ts';
 
 const checkout = await checkOutEarlier(t, EARLIER);
 const { url: databaseUrl } = await startPostgres(t);
 const redis = await startRedis(t);
 // Nodes stop while sockets are open: in a moment, not in ten seconds.
-const env = { PARLEY_FETCH_ALLOW: '127.0.0.1', PARLEY_DRAIN_MS: '500' };
+const env = { PARLEY_FETCH_ALLOW: '127.0.0.1', PARLEY_DRAIN_MS: '500', ...UNSAFE_POSTGRES };
 const options = { databaseUrl, redisUrl: redis.url, env };
 const { code, stderr } = await runParley(['admin', 'migrate'], { DATABASE_URL: databaseUrl });
 if (code !== 0) throw new Error(stderr);
@@ -93,7 +90,7 @@ t.test('every socket and webhook gets what its version has, whichever node it co
     [earlier, FORMER],
     [current, '1.1.harbor'],
     [current, FORMER],
-    [current, '1.3.harbor'],
+    [current, '1.4.harbor'],
   ];
   const listeners = await Promise.all(
     sockets.map(async ([node, version]) => ({
@@ -103,17 +100,17 @@ t.test('every socket and webhook gets what its version has, whichever node it co
   );
   const receiver = await WebhookReceiver.start(t);
   const webhooks: string[] = [];
-  for (const node of [earlier.at(FORMER), current.at(FORMER), current.at('1.3.harbor')]) {
+  for (const node of [earlier.at(FORMER), current.at(FORMER), current.at('1.4.harbor')]) {
     const url = `${receiver.url}/${webhooks.length}`;
     const { status, body } = await node.call('POST', '/v1/webhooks', { url, event_types: ['message.*'] });
     t.equal(status, 201);
     webhooks.push(String(body.id));
-    if (node.baseUrl === current.baseUrl) t.equal(body.version, '1.3.harbor');
+    if (node.baseUrl === current.baseUrl) t.equal(body.version, '1.4.harbor');
   }
 
   for (const [node, root, name] of [
     [earlier, checkout.root, FORMER],
-    [current, ROOT, '1.3.harbor'],
+    [current, ROOT, '1.4.harbor'],
   ] as const) {
     const sender = node.at(FORMER);
     const id = String((await sender.send(group)).body.id);
@@ -153,15 +150,15 @@ t.test('every socket and webhook gets what its version has, whichever node it co
     await until(() => deliveries().every((one) => one !== undefined), { what: 'deliveries of the message' });
     for (const delivery of deliveries()) {
       const by = String(delivery?.headers['service-version']);
-      t.ok([FORMER, '1.3.harbor'].includes(by), by);
+      t.ok([FORMER, '1.4.harbor'].includes(by), by);
       // Either node may have made it.
       const fields = goldenFields(by === FORMER ? checkout.root : ROOT, by);
       t.strictSame(fieldsOf(delivery!.event.data), fields, `sent by ${name}, delivered as ${by}`);
     }
   }
   for (const id of webhooks) {
-    const { body } = await current.at('1.3.harbor').call('GET', `/v1/webhooks/${id}`);
-    t.equal(body.version, '1.3.harbor', 'it has one name here');
+    const { body } = await current.at('1.4.harbor').call('GET', `/v1/webhooks/${id}`);
+    t.equal(body.version, '1.4.harbor', 'it has one name here');
   }
   await current.kill('SIGTERM');
 });
@@ -206,7 +203,7 @@ t.test('what a later release has added reaches no socket of this one', async (t)
   const current = await startNode(t, options);
   const group = await createGroup(current, 'A later release');
   const listeners = await Promise.all(
-    ['1.1.harbor', FORMER, '1.3.harbor', NEWEST_VERSION].map((version) => current.at(version).listen(group)),
+    ['1.1.harbor', FORMER, '1.4.harbor', NEWEST_VERSION].map((version) => current.at(version).listen(group)),
   );
   const later = await RedisEngine.connect({ codec, url: redis.url, log });
   t.teardown(() => later.close());

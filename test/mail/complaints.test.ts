@@ -139,7 +139,7 @@ t.test('the next mail of the customer lifts it, and none that may be by another'
 t.test('admins see and lift complaints', async (t) => {
   const app = await startTestApp(t);
   const { demo } = app;
-  const headers = { 'Service-Version': '1.4.harbor-preview.1' };
+  const headers = { 'Service-Version': '1.4.harbor' };
   const path = '/v1/messaging/email-complaints';
   const call = <Body = Refusal>(method: string, at: string, options: CallOptions = {}) =>
     app.call<Body>(method, at, { headers, ...options });

@@ -27,7 +27,7 @@ const app = await startTestApp(t, {
 const { database } = app;
 const cases = new Cases(app);
 const [APPS, DEVICES] = ['/v1/push-apps', '/v1/messaging/push-devices'];
-const VERSION = '1.4.harbor-preview.1';
+const VERSION = '1.4.harbor';
 
 const FCM_APP = { name: 'Android', platform: 'fcm', service_account: fcm.serviceAccount };
 const APNS_APP = {

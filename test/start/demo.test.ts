@@ -25,7 +25,7 @@ t.test('makes the accounts, people, conversations and agent that demo.json promi
     .where('id', '=', demo.account_id)
     .executeTakeFirstOrThrow();
   t.equal(account.plan, 'pro');
-  t.equal(demo.service_version, '1.3.harbor');
+  t.equal(demo.service_version, '1.4.harbor');
 
   const permissionsOf = async (actorId: string) => {
     const { type, permissions } = await kysely

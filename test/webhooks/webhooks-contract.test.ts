@@ -76,6 +76,7 @@ t.test('a webhook is sent the form of its version, by whatever name its row keep
     ['1.2.harbor-preview.1', '1.2.harbor'],
     ['1.2.harbor', '1.2.harbor'],
     ['1.3.harbor-preview.1', '1.3.harbor'],
+    ['1.4.harbor-preview.1', '1.4.harbor'],
     ['1.1.harbor', '1.1.harbor'],
     // Written by a node of a later release.
     ['9.0.harbor', NEWEST_VERSION],

@@ -120,7 +120,10 @@ t.test('a server without a build says so', async (t) => {
   for (const path of ['/widget.js', `/widget/frame?account=${bare.demo.account_id}&widget=${id}`]) {
     const answer = await fetch(`${bare.baseUrl}${path}`);
     t.equal(answer.status, 404);
-    t.match(await answer.text(), /This server has no widget, because there was no build\. Run .*npm run build/);
+    t.match(
+      await answer.text(),
+      /This server has no widget, because there was no build\. Run .*npm run build/,
+    );
   }
   t.equal((await call('GET', `/v1/widgets/${id}/public`)).status, 404, 'of another server');
 });

@@ -338,7 +338,11 @@ t.test('without a store that works everything is sent, and an error names what i
     );
     t.equal(told.length - keys.length, broken.join() === 'add' ? 0 : 1, 'anything else is said once');
     for (const one of told) {
-      t.match(one, { willRetry: true, error: { name: 'QuotaExceededError' }, message: /what waits may be lost/ });
+      t.match(one, {
+        willRetry: true,
+        error: { name: 'QuotaExceededError' },
+        message: /what waits may be lost/,
+      });
     }
   }
 });

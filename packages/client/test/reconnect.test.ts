@@ -3,7 +3,7 @@
  */
 
 import { CLOSE_CODES } from '@parley/protocol/socket/close-codes.ts';
-import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
+import { CURRENT_VERSION } from '@parley/protocol/versions.ts';
 import t, { type Test } from 'tap';
 import type { Teardown } from '../../../test/support/teardown.ts';
 import { until } from '../../../test/support/until.ts';
@@ -188,7 +188,7 @@ t.test('a token that expires is replaced on the same connection', async (t) => {
     type: 'authenticate',
     token: 'token1',
     account: 'acc_1',
-    version: NEWEST_VERSION,
+    version: CURRENT_VERSION,
   });
   socket.say({ type: 'auth_expiring', expires_at: '' });
   t.match(await socket.ask('refresh'), { token: 'token2' });

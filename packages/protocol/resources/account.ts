@@ -35,11 +35,11 @@ export const Account = Type.Object({
   name: Type.String(),
   plan: OneOf(PLANS),
   subscription: OneOf(SUBSCRIPTIONS),
-  picture_metadata: Since('1.4.harbor-preview.1', OneOf(PICTURE_METADATA)),
-  own_ids: Since('1.4.harbor-preview.1', OneOf(OWN_ID_READERS)),
-  push_content: Since('1.4.harbor-preview.1', OneOf(PUSH_CONTENTS)),
-  people: Since('1.4.harbor-preview.1', OneOf(PEOPLE)),
-  handles: Since('1.4.harbor-preview.1', OneOf(HANDLE_READERS)),
+  picture_metadata: Since('1.4.harbor', OneOf(PICTURE_METADATA)),
+  own_ids: Since('1.4.harbor', OneOf(OWN_ID_READERS)),
+  push_content: Since('1.4.harbor', OneOf(PUSH_CONTENTS)),
+  people: Since('1.4.harbor', OneOf(PEOPLE)),
+  handles: Since('1.4.harbor', OneOf(HANDLE_READERS)),
   ...Times,
 });
 export type Account = Static<typeof Account>;

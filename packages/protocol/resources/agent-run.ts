@@ -73,7 +73,7 @@ export const AgentRunStep = Type.Object({
   started_at: Timestamp,
   completed_at: Nullable(Timestamp),
   ...Times,
-  incomplete: Since('1.4.harbor-preview.1', Nullable(OneOf(INCOMPLETE_REASONS))),
+  incomplete: Since('1.4.harbor', Nullable(OneOf(INCOMPLETE_REASONS))),
 });
 export type AgentRunStep = Static<typeof AgentRunStep>;
 export type StepStatus = AgentRunStep['status'];

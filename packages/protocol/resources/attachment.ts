@@ -19,7 +19,7 @@ export const Attachment = Type.Object({
   removed_at: Since('1.2.harbor', Nullable(Timestamp)),
   created_at: Timestamp,
   metadata: MetadataField,
-  picture_metadata: Since('1.4.harbor-preview.1', Nullable(OneOf(['removed', 'kept']))),
+  picture_metadata: Since('1.4.harbor', Nullable(OneOf(['removed', 'kept']))),
 });
 export type Attachment = Static<typeof Attachment>;
 

@@ -129,9 +129,9 @@ export const ChatMessage = Type.Object({
   agent_run_id: Since('1.2.harbor', Nullable(Type.String())),
   metadata: MetadataField,
   imported: Since('1.3.harbor', Nullable(ImportMark)),
-  incomplete: Since('1.4.harbor-preview.1', Nullable(OneOf(INCOMPLETE_REASONS))),
-  event: Since('1.4.harbor-preview.1', Nullable(StatedEvent)),
-  approved_by: Since('1.4.harbor-preview.1', Nullable(Type.String())),
+  incomplete: Since('1.4.harbor', Nullable(OneOf(INCOMPLETE_REASONS))),
+  event: Since('1.4.harbor', Nullable(StatedEvent)),
+  approved_by: Since('1.4.harbor', Nullable(Type.String())),
 });
 export type ChatMessage = Static<typeof ChatMessage>;
 export type Visibility = ChatMessage['visibility'];

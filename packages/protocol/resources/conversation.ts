@@ -63,7 +63,7 @@ export const Conversation = Type.Object({
   activity_at: Since('1.3.harbor', Timestamp),
   metadata: MetadataField,
   external_id: OwnId,
-  waiting_since: Since('1.4.harbor-preview.1', Nullable(Timestamp)),
+  waiting_since: Since('1.4.harbor', Nullable(Timestamp)),
 });
 export type Conversation = Static<typeof Conversation>;
 

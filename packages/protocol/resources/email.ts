@@ -68,7 +68,7 @@ export const Email = Type.Object({
     {
       [MEMBERS_SINCE]: {
         confirmation: '1.3.harbor',
-        invitation: '1.4.harbor-preview.1',
+        invitation: '1.4.harbor',
       } satisfies MembersSince,
     },
   ),
@@ -88,13 +88,13 @@ export const Email = Type.Object({
   recipients: Type.Array(EmailRecipient),
   subject: Nullable(Type.String()),
   verdict: Nullable(EmailVerdict),
-  protection: Since('1.4.harbor-preview.1', Nullable(OneOf(['signed', 'encrypted']))),
+  protection: Since('1.4.harbor', Nullable(OneOf(['signed', 'encrypted']))),
   text: Nullable(Type.String()),
   html: Nullable(Type.String()),
   source_url: Nullable(Type.String()),
   size_bytes: Nullable(Type.Integer({ minimum: 0 })),
   ...Times,
-  omitted_text: Since('1.4.harbor-preview.1', Nullable(Type.String())),
+  omitted_text: Since('1.4.harbor', Nullable(Type.String())),
 });
 export type Email = Static<typeof Email>;
 export type EmailPurpose = Email['purpose'];
@@ -144,7 +144,7 @@ export const ConversationEmail = Type.Object({
   cc: Type.Array(Type.String()),
   last_out: Nullable(Email),
   last_in: Nullable(Email),
-  complaints: Since('1.4.harbor-preview.1', Type.Array(EmailComplaint)),
+  complaints: Since('1.4.harbor', Type.Array(EmailComplaint)),
 });
 export type ConversationEmail = Static<typeof ConversationEmail>;
 

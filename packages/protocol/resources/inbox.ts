@@ -75,12 +75,12 @@ describe(UpdateInboxBody, {
 });
 
 export const INBOX_ORDERS_SINCE: MembersSince<(typeof INBOX_ORDERS)[number]> = {
-  waiting: '1.4.harbor-preview.1',
+  waiting: '1.4.harbor',
 };
 
 /** The filters that came after the others. */
 export const INBOX_FILTERS_SINCE: MembersSince<(typeof INBOX_FILTERS)[number]> = {
-  open: '1.4.harbor-preview.1',
+  open: '1.4.harbor',
 };
 
 const AsOf = described(
@@ -144,7 +144,7 @@ export const InboxSummary = Type.Object({
   lanes: Lanes,
   latest: Type.Array(Latest),
   as_of: AsOf,
-  work: Since('1.4.harbor-preview.1', WorkCounts),
+  work: Since('1.4.harbor', WorkCounts),
 });
 export type InboxSummary = Static<typeof InboxSummary>;
 describe(InboxSummary, {

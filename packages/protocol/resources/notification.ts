@@ -61,7 +61,7 @@ export const Notification = Type.Object({
   sender_id: Since('1.2.harbor', Nullable(Type.String())),
   resource_type: Since('1.2.harbor', Nullable(OneOf(ENTITY_TYPES))),
   resource_id: Since('1.2.harbor', Nullable(Type.String())),
-  conversation_id: Since('1.4.harbor-preview.1', Nullable(Type.String())),
+  conversation_id: Since('1.4.harbor', Nullable(Type.String())),
 });
 export type Notification = Static<typeof Notification>;
 

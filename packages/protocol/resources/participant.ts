@@ -36,7 +36,7 @@ export const Participant = Type.Object({
   agent_trigger_keywords: Type.Array(Type.String()),
   actor_id: Since('1.2.harbor', Nullable(Type.String())),
   metadata: MetadataField,
-  via_group_id: Since('1.4.harbor-preview.1', Nullable(Type.String())),
+  via_group_id: Since('1.4.harbor', Nullable(Type.String())),
 });
 export type Participant = Static<typeof Participant>;
 

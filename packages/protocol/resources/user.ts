@@ -13,7 +13,7 @@ import { ChangedUsername, NewUsername, USERNAME_TEXTS, Username } from './userna
 export const USER_INCLUDES = ['role'] as const;
 
 /** From here on a user needs no address. */
-export const NO_EMAIL_SINCE = '1.4.harbor-preview.1' satisfies Version;
+export const NO_EMAIL_SINCE = '1.4.harbor' satisfies Version;
 
 /** A person of the account (docs/contract.md#users). Its id is the id of its actor. */
 export const User = Type.Object({
@@ -81,7 +81,7 @@ export type PutUserBody = Static<typeof PutUserBody>;
 describe(PutUserBody, {
   name: 'Name of the person. Required for a new user.',
   email:
-    'Email address, unique within the account. Required for a new user before 1.4.harbor-preview.1; another one than the user has answers `resource_conflict`.',
+    'Email address, unique within the account. Required for a new user before 1.4.harbor; another one than the user has answers `resource_conflict`.',
   role_id: 'The role of the user; it must grant no more than the caller has. Required for a new user.',
   metadata: METADATA_TEXTS.put,
   username: USERNAME_TEXTS.change,

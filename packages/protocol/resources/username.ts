@@ -11,13 +11,13 @@ const Name = Type.String({
 });
 
 /** The field of a resource. */
-export const Username = Since('1.4.harbor-preview.1', Nullable(Type.String()));
+export const Username = Since('1.4.harbor', Nullable(Type.String()));
 
 /** The field of a body that creates a user. */
-export const NewUsername = Since('1.4.harbor-preview.1', Name);
+export const NewUsername = Since('1.4.harbor', Name);
 
 /** The field of a body that changes one; null clears. */
-export const ChangedUsername = Since('1.4.harbor-preview.1', Nullable(Name));
+export const ChangedUsername = Since('1.4.harbor', Nullable(Name));
 
 /** The fields' texts. */
 export const USERNAME_TEXTS = {

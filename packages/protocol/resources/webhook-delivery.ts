@@ -69,7 +69,7 @@ export const WebhookDelivery = Type.Object({
   last_duration_ms: Nullable(Type.Integer({ minimum: 0 })),
   occurred_at: Timestamp,
   ...Times,
-  tries: Since('1.4.harbor-preview.1', Type.Array(WebhookTry, { maxItems: TRY_LIMITS.tries })),
+  tries: Since('1.4.harbor', Type.Array(WebhookTry, { maxItems: TRY_LIMITS.tries })),
 });
 export type WebhookDelivery = Static<typeof WebhookDelivery>;
 

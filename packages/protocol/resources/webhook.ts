@@ -75,7 +75,7 @@ export const CreateWebhookBody = Body({
   url: Url,
   event_types: EventTypes,
   include_direct: Type.Optional(Type.Boolean()),
-  version: Since('1.4.harbor-preview.1', OneOf(VERSIONS)),
+  version: Since('1.4.harbor', OneOf(VERSIONS)),
 });
 describe(CreateWebhookBody, {
   url: 'An absolute https URL without a user name or password. http is accepted for hosts that the operator allows.',
@@ -89,7 +89,7 @@ export const UpdateWebhookBody = Body(
   {
     ...Type.Partial(CreateWebhookBody).properties,
     version: described(
-      Since('1.4.harbor-preview.1', OneOf(VERSIONS)),
+      Since('1.4.harbor', OneOf(VERSIONS)),
       'The Service-Version whose form the payloads have from now on.',
     ),
     status: described(Status, '`disabled` stops the sending, `enabled` starts it again.'),

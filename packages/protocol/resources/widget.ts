@@ -18,7 +18,7 @@ import { Clock, Timezone, WEEKDAYS } from './notification-settings.ts';
 import { WIDGET_LANGUAGES, type WidgetLanguage } from './widget-languages.ts';
 
 /** English and Arabic are as old as the widget. */
-const MORE_LANGUAGES_SINCE = '1.4.harbor-preview.1';
+const MORE_LANGUAGES_SINCE = '1.4.harbor';
 
 const LANGUAGES_SINCE: MembersSince<WidgetLanguage> = Object.fromEntries(
   WIDGET_LANGUAGES.filter((one) => one !== 'en' && one !== 'ar').map((one) => [one, MORE_LANGUAGES_SINCE]),
@@ -148,11 +148,11 @@ export const Widget = Type.Object({
   texts: Texts,
   colors: Colors,
   identity_provider_id: Nullable(Type.String()),
-  show_team: Since('1.4.harbor-preview.1', Type.Boolean()),
+  show_team: Since('1.4.harbor', Type.Boolean()),
   enabled: Type.Boolean(),
   created_by: Type.String(),
   ...Times,
-  inbox_id: Since('1.4.harbor-preview.1', Nullable(Type.String())),
+  inbox_id: Since('1.4.harbor', Nullable(Type.String())),
 });
 export type Widget = Static<typeof Widget>;
 describe(Widget, {
@@ -178,9 +178,9 @@ export const CreateWidgetBody = Body(
     texts: Type.Optional(TextsInput),
     colors: Type.Optional(ColorsInput),
     identity_provider_id: Type.Optional(Id),
-    show_team: Since('1.4.harbor-preview.1', Type.Boolean()),
+    show_team: Since('1.4.harbor', Type.Boolean()),
     enabled: Type.Optional(Type.Boolean()),
-    inbox_id: Since('1.4.harbor-preview.1', Id),
+    inbox_id: Since('1.4.harbor', Id),
   },
   { examples: [{ name: 'Shop', sites: ['https://shop.example'] }] },
 );
@@ -208,9 +208,9 @@ export const UpdateWidgetBody = Body(
     texts: Type.Optional(Nullable(TextsInput)),
     colors: Type.Optional(Nullable(ColorsInput)),
     identity_provider_id: Type.Optional(Nullable(Id)),
-    show_team: Since('1.4.harbor-preview.1', Type.Boolean()),
+    show_team: Since('1.4.harbor', Type.Boolean()),
     enabled: Type.Optional(Type.Boolean()),
-    inbox_id: Since('1.4.harbor-preview.1', Nullable(Id)),
+    inbox_id: Since('1.4.harbor', Nullable(Id)),
   },
   { minProperties: 1, examples: [{ enabled: false }] },
 );
@@ -248,11 +248,11 @@ export const WidgetPublic = Type.Object({
   colors: Colors,
   is_open: Type.Boolean(),
   opens_at: Nullable(Timestamp),
-  team: Since('1.4.harbor-preview.1', Type.Array(Teammate)),
-  answers_in: Since('1.4.harbor-preview.1', Nullable(OneOf(ANSWER_TIMES))),
+  team: Since('1.4.harbor', Type.Array(Teammate)),
+  answers_in: Since('1.4.harbor', Nullable(OneOf(ANSWER_TIMES))),
   identifies: Type.Boolean(),
   confirms_addresses: Type.Boolean(),
-  mails_answers: Since('1.4.harbor-preview.1', Type.Boolean()),
+  mails_answers: Since('1.4.harbor', Type.Boolean()),
 });
 export type WidgetPublic = Static<typeof WidgetPublic>;
 describe(WidgetPublic, {
@@ -335,7 +335,7 @@ export const AddressConfirmation = Type.Object({
   object: Type.Literal('address_confirmation'),
   email: Type.String(),
   expires_at: Timestamp,
-  confirmation_token: Since('1.4.harbor-preview.1', Type.String()),
+  confirmation_token: Since('1.4.harbor', Type.String()),
 });
 export type AddressConfirmation = Static<typeof AddressConfirmation>;
 describe(AddressConfirmation, {

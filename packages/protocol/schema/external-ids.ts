@@ -42,7 +42,7 @@ export function externalIdIn(text: string): string | undefined {
 export const OwnId = Since(EXTERNAL_SINCE, Nullable(Type.String()));
 
 /** The version from which actors, and what names an actor, have the own id of the actor. */
-export const ACTORS_OWN_ID_SINCE = '1.4.harbor-preview.1' satisfies Version;
+export const ACTORS_OWN_ID_SINCE = '1.4.harbor' satisfies Version;
 
 /** The keyword for the own id of an actor, which not every reader sees. */
 export const ACTORS_OWN_ID = 'x-own-id-of-actor';

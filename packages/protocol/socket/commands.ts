@@ -11,7 +11,7 @@ export const MAX_REQUEST_ID_CHARACTERS = 64;
 const Id = Type.String({ minLength: 1, maxLength: 64 });
 
 /** The version from which a reply has the own id that its request used. */
-export const OWN_ID_REPLIED_SINCE = '1.4.harbor-preview.1' satisfies Version;
+export const OWN_ID_REPLIED_SINCE = '1.4.harbor' satisfies Version;
 
 /** A conversation in a request. */
 export const ConversationId = described(IdOf('conversation'), 'Id of the conversation.');

@@ -6,7 +6,7 @@ import { CLOSE_CODES } from './close-codes.ts';
 import { COMMANDS, ConversationId } from './commands.ts';
 
 /** The version since which a stream or poll declares no presence by itself. */
-export const PRESENCE_DECLARED_SINCE = '1.4.harbor-preview.1' satisfies Version;
+export const PRESENCE_DECLARED_SINCE = '1.4.harbor' satisfies Version;
 
 /** Most elements of `subscribe`. */
 const MAX_SUBSCRIBE = 1_000;

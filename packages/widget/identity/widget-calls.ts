@@ -1,4 +1,4 @@
-import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
+import { CURRENT_VERSION } from '@parley/protocol/versions.ts';
 
 /** A refusal of the server. */
 export class Refused extends Error {
@@ -30,7 +30,7 @@ export async function call<Answer>(
     method,
     credentials: 'omit',
     headers: {
-      'Service-Version': NEWEST_VERSION,
+      'Service-Version': CURRENT_VERSION,
       ...(body !== undefined && { 'Content-Type': 'application/json' }),
       ...headers,
     },

@@ -41,7 +41,7 @@ export function accountRoutes(
       method: 'PATCH',
       path: '/v1/account',
       summary: 'Change the settings of the account',
-      since: '1.4.harbor-preview.1',
+      since: '1.4.harbor',
       permission: 'accounts:update',
       agents: false,
       body: UpdateAccountBody,

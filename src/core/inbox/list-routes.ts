@@ -36,7 +36,7 @@ import { type InboxFilters, type InboxRow, readClock, readInbox, TIME_OF } from 
 import { type OWNED, readOwned } from './owned-filter.ts';
 
 const SINCE = '1.2.harbor';
-const COMBINED_SINCE = '1.4.harbor-preview.1';
+const COMBINED_SINCE = '1.4.harbor';
 
 const ListQuery = SearchQuery({
   order: Since(SINCE, OneOf(INBOX_ORDERS, { [MEMBERS_SINCE]: INBOX_ORDERS_SINCE })),

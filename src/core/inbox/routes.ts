@@ -37,7 +37,7 @@ export function conversationListRoutes(database: Database, engine: Engine): Rout
       method: 'GET',
       path: '/v1/messaging/work',
       summary: 'List what waits for the caller: cases without an owner, its own, approvals and drafts',
-      since: '1.4.harbor-preview.1',
+      since: '1.4.harbor',
       permission: 'messaging:read',
       query: ConversationQuery,
       response: Work,

@@ -12,7 +12,7 @@ import { createView, deleteView, findView, presentView, updateView, VIEWS } from
 
 /** Returns the routes of the lists that a person has saved. */
 export function viewRoutes(database: Database): Route[] {
-  const common = { since: '1.4.harbor-preview.1', permission: 'messaging:read', agents: false } as const;
+  const common = { since: '1.4.harbor', permission: 'messaging:read', agents: false } as const;
   const [path, one] = ['/v1/messaging/views', '/v1/messaging/views/:id'];
   return [
     defineRoute({

@@ -23,7 +23,7 @@ export function policyRoutes(database: Database, sweep: { wake(): void }): Route
       method: 'GET',
       path: '/v1/account/retention/preview',
       summary: 'Count what a retention policy would purge if it was set now',
-      since: '1.4.harbor-preview.1',
+      since: '1.4.harbor',
       agents: false,
       permission: 'retention:read',
       query: RetentionPreviewQuery,

@@ -15,7 +15,7 @@ import { presentSource, readSource, rotateSourceSecret, setSource } from './sour
 
 /** Returns the routes of cards and of their source (docs/contract.md#customer-cards). */
 export function cardRoutes({ database, directory, guard }: NodeParts, cards: Pick<Cards, 'of'>): Route[] {
-  const common = { since: '1.4.harbor-preview.1', agents: false } as const;
+  const common = { since: '1.4.harbor', agents: false } as const;
   const readUrl = (url: string | null) => url && readReceiverUrl(url, 'url', guard).href;
   return [
     defineRoute({

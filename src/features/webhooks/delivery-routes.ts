@@ -55,7 +55,7 @@ export function deliveryRoutes(database: Database, deliverer: Deliverer, readDat
     }),
     defineRoute({
       ...common,
-      since: '1.4.harbor-preview.1',
+      since: '1.4.harbor',
       name: 'get_webhook_request',
       method: 'GET',
       path: '/v1/webhooks/:id/deliveries/:delivery_id/request',

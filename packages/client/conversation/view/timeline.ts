@@ -25,7 +25,7 @@ export type SentMessage = Message & {
 };
 
 /** A change of a message that the server has refused. */
-export interface FailedChange {
+interface FailedChange {
   /** For `retry` and `discard`. */
   readonly key: string;
   /** Why it was refused. */

@@ -22,7 +22,7 @@ import {
 
 /** What endpoints for the keys of operators have in common (docs/contract.md#the-installation). */
 export const BY_KEYS_OF_OPERATORS = {
-  since: '1.4.harbor-preview.1',
+  since: '1.4.harbor',
   permission: null,
   operators: 'keys',
   agents: false,

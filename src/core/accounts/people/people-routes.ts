@@ -40,7 +40,7 @@ export function peopleRoutes(database: Database): Route[] {
     }),
     defineRoute({
       ...common,
-      since: '1.4.harbor-preview.1',
+      since: '1.4.harbor',
       name: 'get_person',
       path: '/v1/messaging/people/:id',
       summary: 'Get a user or agent whom the caller may write to',

@@ -4,7 +4,7 @@ import type { Database } from '../../../platform/db/connection/database.ts';
 import { joinGroupCases, readGroupCases } from './group-cases.ts';
 
 export function groupCaseRoutes(database: Database): Route[] {
-  const common = { since: '1.4.harbor-preview.1', agents: false, response: GroupCases } as const;
+  const common = { since: '1.4.harbor', agents: false, response: GroupCases } as const;
   return [
     defineRoute({
       ...common,

@@ -245,7 +245,7 @@ async function groupInput(
 }
 
 /** From here on a user that a body lists is the owner only where the body says so. */
-const NO_OWNER_SINCE = '1.4.harbor-preview.1' satisfies Version;
+const NO_OWNER_SINCE = '1.4.harbor' satisfies Version;
 
 /** Requires two users, both members, one of them the caller unless the caller is an API key. */
 async function directInput(tx: Tx, principal: Principal, body: DirectBody): Promise<NewConversation> {

@@ -52,7 +52,7 @@ export function invitationRoutes({ urls, sendsMail, key }: InvitationParts): Rou
       name: 'mail_invitation',
       path: '/v1/users/:id/actions/mail-invitation',
       summary: 'Invite a user in the same way by a mail to its address',
-      since: '1.4.harbor-preview.1',
+      since: '1.4.harbor',
       response: MailedInvitation,
       async change(tx, { principal, params }) {
         const user = await lockInvited(tx, principal, params.id!);

@@ -8,7 +8,7 @@ import { COMPLAINTS, liftComplaints, presentComplaint, readComplaint } from './c
 
 /** Returns the routes of complaints (docs/contract.md#complaints), closed to agents. */
 export function complaintRoutes(database: Database): Route[] {
-  const common = { since: '1.4.harbor-preview.1', agents: false } as const;
+  const common = { since: '1.4.harbor', agents: false } as const;
   return [
     defineRoute({
       ...common,

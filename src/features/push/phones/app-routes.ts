@@ -29,7 +29,7 @@ import {
 
 /** Returns the routes of an account's push apps (docs/contract.md#phones), for admins. */
 export function appRoutes(database: Database, seal: CredentialSeal): Route[] {
-  const common = { since: '1.4.harbor-preview.1', agents: false } as const;
+  const common = { since: '1.4.harbor', agents: false } as const;
   return [
     defineRoute({
       ...common,

@@ -17,7 +17,7 @@ import {
  * the origin of the service of an app.
  */
 export function deviceRoutes(database: Database, originOf: (app: PushAppRow) => string): Route[] {
-  const common = { since: '1.4.harbor-preview.1', permission: 'messaging:read', agents: false } as const;
+  const common = { since: '1.4.harbor', permission: 'messaging:read', agents: false } as const;
   return [
     defineRoute({
       ...common,

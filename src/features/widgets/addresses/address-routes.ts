@@ -96,7 +96,7 @@ export function addressRoutes(parts: AddressParts): Route[] {
     }),
     defineRoute({
       ...common,
-      since: '1.4.harbor-preview.1',
+      since: '1.4.harbor',
       name: 'enter_confirmation_code',
       method: 'POST',
       path: '/v1/widgets/:id/visitors/actions/enter-code',

@@ -13,7 +13,7 @@ import { findWidget } from '../widgets/widget-store.ts';
 export function unreadRoutes(database: Database): Route[] {
   return [
     defineRoute({
-      since: '1.4.harbor-preview.1',
+      since: '1.4.harbor',
       permission: null,
       agents: false,
       customers: true,
