@@ -35,7 +35,7 @@ import { JsonBytes } from '../platform/json-bytes.ts';
  * its name, so that null can take their places for readers that do not see them
  * (`withoutPersonal`).
  *
- *     {"object":"actor", "handle":"ada@example.com"\t    ,"external_id":"4711"\t}
+ *     {"object":"actor", "handle":"ada@example.com","role":null\t    ,"external_id":"4711"\t}
  *
  * Where older versions have an address that stands for none, null is a part right behind the id,
  * with the space of a field that older versions have otherwise.
@@ -241,6 +241,7 @@ const BACKSLASH = 0x5c;
 
 /** The text before the address of a person. JSON.stringify writes no space before a name. */
 const HANDLE = ', "handle":';
+const UNMARKED_HANDLE = ',"handle":';
 /**
  * The beginnings of what some readers do not see. No other field of its version has these names.
  */
@@ -298,8 +299,8 @@ function writeList(into: JsonBytes, item: Shape | undefined, list: readonly unkn
 }
 
 /**
- * Writes plain fields of every version, then addresses of people, parts with newer fields inside,
- * newer fields, own ids of actors, and fields that older versions have as null.
+ * Writes plain fields of every version, addresses of people among them, then parts with newer
+ * fields inside, newer fields, own ids of actors, and fields that older versions have as null.
  */
 function writeObject(
   into: JsonBytes,
@@ -316,7 +317,7 @@ function writeObject(
   }
   const common = { ...value };
   for (const { name } of nulls) common[name] = undefined;
-  for (const { name } of own) common[name] = undefined;
+  for (const { name, sight } of own) if (sight === 'seesOwnIds') common[name] = undefined;
   if (stoodIn.length > 0) {
     into.add(`{"id":${JSON.stringify(value.id)}`);
     common.id = undefined;
@@ -329,12 +330,12 @@ function writeObject(
   for (const { fields } of newer) for (const { name } of fields) common[name] = undefined;
   // The other fields follow inside the braces. A comma precedes each, so a field must stand there:
   // resources have at least `object` since their first version.
-  const text = JSON.stringify(common);
+  const plain = JSON.stringify(common);
+  // It keeps its place, as readers compare texts; only plain values precede it.
+  const hasHandle = own.some(({ sight }) => sight === 'seesHandles');
+  const text = hasHandle ? plain.replace(UNMARKED_HANDLE, HANDLE) : plain;
   into.add(stoodIn.length > 0 ? `,${text.slice(1)}` : text);
   into.takeBack(1);
-  for (const one of own) {
-    if (one.sight === 'seesHandles') into.add(HANDLE + JSON.stringify(value[one.name]));
-  }
   for (const part of parts) {
     if (!part.isNewer && isObject(value[part.name])) writeField(into, part, value[part.name], as);
   }

@@ -466,6 +466,55 @@ t.test('text is kept by conversation and person, until they sign out', async (t)
   t.notMatch(kept, grace.id);
 });
 
+t.test('a reload shows the last page before the server answers, and signing out removes it', async (t) => {
+  const id = await conversation('A slow server');
+  const body = { body: 'kept words', client_message_id: 'kept words' };
+  await app.call('POST', `${MESSAGES}/${id}/messages`, { token: ada.access_token, body });
+  const { page } = await open('grace', id);
+  const shown = page.locator('.timeline').getByText('kept words');
+  const isRead = /\/conversations\/[^/]+\/messages(\?|$)/;
+  // For a second after each connection the page is not kept, as it is written anew.
+  await until(async () => {
+    await page.unroute(isRead);
+    await page.reload();
+    await shown.waitFor();
+    await until(async () => (await keptIn(page)).includes('kept words'));
+    // Never answered.
+    await page.route(isRead, () => undefined);
+    await page.reload();
+    return shown.waitFor({ timeout: 5_000 }).then(
+      () => true,
+      () => false,
+    );
+  });
+  await page.unroute(isRead);
+  await page.goto(`${app.baseUrl}/console/settings`);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'Sign in to Parley' }).waitFor();
+  await until(async () => !(await keptIn(page)).includes('kept words'));
+  const { page: adas } = await open('ada', await conversation('Of another person'));
+  t.notOk((await keptIn(adas)).includes(grace.id), 'nothing of her is left for the next person');
+});
+
+/** Returns all that the browser keeps in IndexedDB, as JSON. */
+function keptIn(page: Page): Promise<string> {
+  return page.evaluate<string>(`(async () => {
+    const done = (request) => new Promise((resolve, reject) => {
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = () => reject(request.error);
+    });
+    const found = [];
+    for (const { name } of await indexedDB.databases()) {
+      const database = await done(indexedDB.open(name));
+      for (const store of database.objectStoreNames) {
+        found.push(await done(database.transaction(store).objectStore(store).getAll()));
+      }
+      database.close();
+    }
+    return JSON.stringify(found);
+  })()`);
+}
+
 t.test('the up arrow in an empty field changes the last own message', async (t) => {
   const id = await conversation('Up');
   const { page, field } = await open('grace', id);
