@@ -904,7 +904,7 @@ t.test('a send refuses bad input', async (t) => {
     const others: [name: string, value: string | undefined, expected: string][] = [
       ['Service-Version', undefined, '400 api_version_required Service-Version'],
       ['Service-Version', '', '400 api_version_required Service-Version'],
-      ...['1.1', '1.1.bay', '1.4.harbor', '1.1.Harbor', '1.2.harbour', '2', '1.2.harbor-preview.2'].map(
+      ...['1.1', '1.1.bay', '9.0.harbor', '1.1.Harbor', '1.2.harbour', '2', '1.2.harbor-preview.2'].map(
         (version): [string, string, string] => [
           'Service-Version',
           version,

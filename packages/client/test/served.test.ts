@@ -89,7 +89,7 @@ t.test('a server without a build starts, and says why it has no package', async 
     return { status: response.status, ...((await response.json()) as { error: object }) };
   };
   for (const name of ['client.js', 'client.d.ts', 'client.tgz']) {
-    const message = /^This server has no package of the SDK, because it was not built\. Run "npm run build"/;
+    const message = /^This server has no package of the SDK, because there was no build\. Run "npm run build"/;
     t.match(await answer(name), { status: 404, error: { code: 'resource_not_found', message } }, name);
   }
   t.match(await answer(REGISTERED), {
@@ -104,7 +104,7 @@ t.test('a server without a build starts, and says why it has no package', async 
   const page = [
     404,
     'text/html; charset=utf-8',
-    /<p>This server has no package of the SDK, because it was not/,
+    /<p>This server has no package of the SDK, because there was no/,
   ];
   t.match(await reference(), page, 'the page of its reference says so too');
 
@@ -120,7 +120,7 @@ t.test('a server without a build starts, and says why it has no package', async 
     built.stderr,
     /^parley: the packages for users and the pages were not built: Cannot find package 'rolldown'/,
   );
-  const why = /because its build failed: Cannot find package 'rolldown' imported from bin\/build\/build\.ts/;
+  const why = /because the build failed: Cannot find package 'rolldown' imported from bin\/build\/build\.ts/;
   t.match(await answer('client.js'), { status: 404, error: { message: why } });
   t.match(await answer(REGISTERED), { status: 404, error: { message: why } });
   t.equal((await runProgram(process.execPath, [join(checkout, 'bin/build.cjs')], {}, checkout)).code, 1);
