@@ -29,7 +29,7 @@ const pool = new pg.Pool({
   ...connectionOptions({ url: start.databaseUrl, statementTimeoutMs: 8_000, queryTimeoutMs: 10_000 }),
   max: 10,
 });
-const ADDED = ['object', 'sender', 'resource'];
+const ADDED = ['object', 'sender', 'resource', 'conversation_id'];
 const columns = Object.keys(start.page.data[0]!).filter((field) => !ADDED.includes(field));
 const statement = {
   name: 'feed',
@@ -95,7 +95,13 @@ app.get<{ Querystring: Query }>(
         has_next_page: goesOn,
         has_prev_page: false,
       },
-      data: shown.map((row) => ({ ...row, object: 'notification', sender: null, resource: null })),
+      data: shown.map((row) => ({
+        ...row,
+        object: 'notification',
+        sender: null,
+        resource: null,
+        conversation_id: row.resource_id,
+      })),
     };
   },
 );

@@ -80,10 +80,10 @@ globalThis.xss = {
     ]);
   },
 
-  /** Scrolls a box by most of its height. */
+  /** Scrolls a box by most of its height, if it is there yet. */
   scroll(selector, by) {
     const box = document.querySelector(selector);
-    box.scrollBy(0, box.clientHeight * 0.8 * by);
+    box?.scrollBy(0, box.clientHeight * 0.8 * by);
   },
 
   /** Tries to run a text as a script, in each way that markup could. */

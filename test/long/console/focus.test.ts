@@ -45,6 +45,7 @@ const ACTS: Readonly<Record<string, Act>> = {
     given: draft,
     act: async (page) => {
       await button(page, 'Edit').click();
+      await page.locator('.draft-card .message-field:focus').waitFor();
       await page.keyboard.type(' Today.');
       await button(page, 'Save').click();
       await page.locator('.draft-card').getByText('We refund it. Today.').waitFor();
