@@ -35,7 +35,7 @@ export function ConversationHead({ conversationId }: { readonly conversationId: 
         />
       )}
       <div class="conversation-title">
-        <h1 title={isShown ? texts.timeline.customersSeeTitle(name) : name}>{name}</h1>
+        {name !== '' && <h1 title={isShown ? texts.timeline.customersSeeTitle(name) : name}>{name}</h1>}
         {conversation?.legal_hold === 'held' && <span class="message-tag">{texts.timeline.legalHold}</span>}
       </div>
       {conversation !== null && <Acts conversation={conversation} />}

@@ -219,11 +219,18 @@ t.test('what cannot be uploaded says why, and is tried again', async (t) => {
   await refuse(403, 'insufficient_permissions');
   await frame.getByRole('button', { name: 'Upload a.txt again' }).click();
   await shows('The file was refused.');
-  await page.route(/\/v1\/files\//, (route) => route.abort());
+  // Without a network it waits, as messages do.
+  let tries = 0;
+  await page.route(/\/v1\/files\//, (route) => {
+    tries += 1;
+    return route.abort();
+  });
   await frame.getByRole('button', { name: 'Upload a.txt again' }).click();
-  await shows('The file could not be uploaded.');
+  await until(() => tries > 0, { what: 'a try' });
+  await shows();
   await page.unroute(/\/v1\/files\//);
-  await frame.getByRole('button', { name: 'Upload a.txt again' }).click();
+  await context.setOffline(true);
+  await context.setOffline(false);
   await uploaded(frame);
   await shows();
   await removeAll();

@@ -66,7 +66,7 @@ export class DueWatch {
    * to half a minute.
    */
   add(due: Due): void {
-    if (!/^[a-z]+(_[a-z]+)*$/.test(due.name)) throw new Error(`${due.name} is not in snake_case`);
+    if (!/^[a-z][a-z0-9_]*$/.test(due.name)) throw new Error(`${due.name} is not in snake_case`);
     if (this.#loop !== undefined) throw new Error(`${due.name} was added after the start of the watch`);
     this.#watched.push({ due, calledAtMs: Number.NEGATIVE_INFINITY });
   }
