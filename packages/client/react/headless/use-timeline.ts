@@ -202,16 +202,21 @@ export function useTimeline(
 
   const [shownAt] = useState(Date.now);
   const last = newest.messages.at(-1);
-  const isOwnEcho =
-    last?.delivery === 'pending' &&
-    last.id === null &&
+  const led = useRef(last?.key);
+  // A message of this client, whose answer may come before its echo was drawn.
+  const isWrittenHere =
+    last !== undefined &&
     (isThread || last.reply_to_id === null) &&
-    // One that waits since before does not take its writer away from the beginning.
-    Date.parse(last.created_at) >= shownAt;
-  const echo = isOwnEcho ? last.key : null;
+    (last.id === null
+      ? // One that waits since before does not take its writer away from the beginning.
+        last.delivery === 'pending' && Date.parse(last.created_at) >= shownAt
+      : last.key !== last.id);
+  const written = isWrittenHere ? last.key : null;
   useEffect(() => {
-    if (echo !== null) toEnd();
-  }, [echo, toEnd]);
+    if (written === null || written === led.current) return;
+    led.current = written;
+    toEnd();
+  }, [written, toEnd]);
   const isLong = isReading && !isThread && at === null && messages.length > MOST_KEPT;
   const { live } = own;
   useEffect(() => {
