@@ -89,7 +89,8 @@ t.test('a server without a build starts, and says why it has no package', async 
     return { status: response.status, ...((await response.json()) as { error: object }) };
   };
   for (const name of ['client.js', 'client.d.ts', 'client.tgz']) {
-    const message = /^This server has no package of the SDK, because there was no build\. Run "npm run build"/;
+    const message =
+      /^This server has no package of the SDK, because there was no build\. Run "npm run build"/;
     t.match(await answer(name), { status: 404, error: { code: 'resource_not_found', message } }, name);
   }
   t.match(await answer(REGISTERED), {
