@@ -15,6 +15,7 @@ import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { Eye, FilePen, PenLine, SendHorizontal, Smile } from 'lucide';
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Writing } from '../session/kept-writing.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 import { texts } from '../texts/texts.ts';
 import { MailFields, useConversationEmail } from '../writing/mail-fields.tsx';
@@ -41,6 +42,18 @@ export interface ComposerFormProps extends ComposerProps {
   readonly onEditLast: (message: SentMessage) => void;
 }
 
+interface SendOptions {
+  /** Now by default. */
+  readonly at?: Date | undefined;
+  readonly isDraft?: boolean;
+}
+
+/** A send before the conversation was read. A later change of the text gives it up. */
+interface WaitingSend {
+  readonly options: SendOptions;
+  readonly writing: Writing;
+}
+
 /** The form of one conversation or thread. */
 export function ComposerForm(props: ComposerFormProps) {
   const { conversationId, replyTo, onEditLast, takesFocus } = props;
@@ -52,6 +65,7 @@ export function ComposerForm(props: ComposerFormProps) {
   );
   const { uploads, files } = useUploads(UPLOAD_RULES);
   const [problem, say] = useState('');
+  const [waiting, setWaiting] = useState<WaitingSend | null>(null);
   const [isPreview, setPreview] = useState(false);
   const [sent, setSent] = useState(0);
   const form = useRef<HTMLFormElement>(null);
@@ -81,8 +95,13 @@ export function ComposerForm(props: ComposerFormProps) {
   };
   const isOver = useFileDrop(form, isTeam, addFiles);
 
-  const send = ({ at, isDraft = false }: { readonly at?: Date; readonly isDraft?: boolean } = {}) => {
+  const send = ({ at, isDraft = false }: SendOptions = {}) => {
     if (live === undefined) return;
+    // The conversation decides whether it has replies, and whom a message can mention.
+    if (conversation === null && (isReply || writing.mentions.length > 0)) {
+      setWaiting({ options: { at, isDraft }, writing });
+      return;
+    }
     if (files.some((one) => one.attachment === undefined && one.problem === undefined)) {
       say(texts.composer.stillUploading);
       return;
@@ -111,6 +130,11 @@ export function ComposerForm(props: ComposerFormProps) {
     setPreview(false);
     setSent((count) => count + 1);
   };
+  useEffect(() => {
+    if (waiting === null || conversation === null) return;
+    setWaiting(null);
+    if (waiting.writing === writing) send(waiting.options);
+  }, [waiting, conversation]);
   const editLast = () => {
     const own = live?.messages.findLast(
       (one): one is SentMessage =>

@@ -4,7 +4,7 @@ import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { texts } from '../texts/texts.ts';
 import { MailFields } from './mail-fields.tsx';
 import { mentionsIn } from './mentions.ts';
@@ -44,7 +44,8 @@ export function MessageEdit({ conversationId, message, time, onSave, onSend, onE
   const { isBusy, problem, run } = useAction();
   const form = useRef<HTMLFormElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
+  // This runs with the rendering: later it would move the caret of a person who writes already.
+  useLayoutEffect(() => {
     const { length } = field.current!.value;
     field.current!.focus();
     field.current!.setSelectionRange(length, length);

@@ -340,7 +340,12 @@ t.test('messages are scheduled, changed, sent now and cancelled', async (t) => {
   await page.getByLabel(/Date and time/).fill(`${changed}T10:30`);
   await edit.press('Enter');
   await row('first, changed').waitFor();
-  const [scheduled] = (await messages(id, 'scheduled')).filter(({ body }) => body === 'first, changed');
+  // The row shows the change before the server has it.
+  let scheduled: ChatMessage | undefined;
+  await until(async () => {
+    scheduled = (await messages(id, 'scheduled')).find(({ body }) => body === 'first, changed');
+    return scheduled !== undefined;
+  });
   const expected = await page.evaluate<string>(`new Date('${changed}T10:30').toISOString()`);
   t.equal(new Date(scheduled!.scheduled_at!).toISOString(), expected);
   await row('second').getByRole('button', { name: 'Cancel' }).click();
@@ -489,7 +494,7 @@ t.test('a reload shows the last page before the server answers, and signing out 
     await page.unroute(isRead);
     await page.reload();
     await shown.waitFor();
-    await until(async () => (await keptIn(page)).includes('kept words'));
+    await until(async () => (await keptIn(page, id)).includes('kept words'));
     // Never answered.
     await page.route(isRead, () => undefined);
     await page.reload();
@@ -507,8 +512,9 @@ t.test('a reload shows the last page before the server answers, and signing out 
   t.notOk((await keptIn(adas)).includes(grace.id), 'nothing of her is left for the next person');
 });
 
-/** Returns all that the browser keeps in IndexedDB, as JSON. */
-function keptIn(page: Page): Promise<string> {
+/** Returns all that the browser keeps in IndexedDB, or the page of a conversation, as JSON. */
+function keptIn(page: Page, conversationId?: string): Promise<string> {
+  const isMeant = conversationId === undefined ? 'true' : `row.id?.[1] === '${conversationId}'`;
   return page.evaluate<string>(`(async () => {
     const done = (request) => new Promise((resolve, reject) => {
       request.onsuccess = () => resolve(request.result);
@@ -522,9 +528,34 @@ function keptIn(page: Page): Promise<string> {
       }
       database.close();
     }
-    return JSON.stringify(found);
+    return JSON.stringify(found.flat().filter((row) => ${isMeant}));
   })()`);
 }
+
+t.test('what is sent before the conversation is known waits for it', async (t) => {
+  const id = await conversation('Not read yet');
+  const { page: before } = await open('grace', await conversation('A case', true));
+  await before.getByText('Reply to the customer').click();
+  const page = await browser.open('grace', 'settings');
+  const isRead = new RegExp(`/conversations/${id}(\\?|$)`);
+  let hear = () => {};
+  const heard = new Promise<void>((resolve) => {
+    hear = resolve;
+  });
+  await page.route(isRead, async (route) => {
+    await heard;
+    await route.continue();
+  });
+  await browser.go(page, `c/${id}`);
+  const field = page.locator('.composer-form textarea');
+  await field.fill('quick');
+  await field.press('Enter');
+  await page.getByText('Reply to the customer').waitFor();
+  t.equal(await field.inputValue(), 'quick');
+  hear();
+  t.match(await sent(id), [{ body: 'quick' }]);
+  await until(async () => (await field.inputValue()) === '');
+});
 
 t.test('the up arrow in an empty field changes the last own message', async (t) => {
   const id = await conversation('Up');
