@@ -96,14 +96,13 @@ export class ListWindow<T extends object> {
     if (this.#held?.push([id, change]) === MOST_HELD) this.#held.shift();
     const known = this.#items.get(id);
     const item = change(known);
-    const isBehind = item !== undefined && this.#isBehindEnd(this.#keyOf(item));
-    if (item !== undefined && !isBehind) this.#set(id, item, known);
+    if (item && !this.#isBehindEnd(this.#keyOf(item))) this.#set(id, item, known);
     else if (this.#items.delete(id)) this.#sorted = undefined;
   }
 
   #isBehindEnd(key: string): boolean {
-    if (this.#end === undefined || key === this.#end) return false;
-    return key > this.#end === this.#direction > 0;
+    const end = this.#end ?? key;
+    return key !== end && key > end === this.#direction > 0;
   }
 
   #add(items: readonly T[], next: string | null, before: ReadonlyMap<string, T>): void {

@@ -108,6 +108,37 @@ t.test('an approval that does not fit what is shown', async (t) => {
   t.match(await late.approve(draft.id), { status: 'sent' });
 });
 
+t.test('the conversation is shown with the drafts that were asked for', async (t) => {
+  const { id } = await cases.open();
+  await cases.draft(id, { body: 'Here' });
+  let answer = () => {};
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  let isRead = false;
+  const live = await conversations.open(t, id, {
+    fetch: async (input, init) => {
+      const response = await fetch(input, init);
+      const { pathname, search } = new URL(String(input));
+      isRead ||= pathname.endsWith(id);
+      if (search.includes('status=draft')) await answered;
+      return response;
+    },
+  });
+  const states: string[] = [];
+  const note = () =>
+    void states.push(`${live.snapshot.conversation !== null} ${live.snapshot.drafts.length}`);
+  note();
+  live.on('change', note);
+  await until(() => isRead, { what: 'the conversation' });
+  // A page would have shown it by then.
+  await app.call('GET', '/v1/me');
+  answer();
+  const isShown = () => live.snapshot.conversation !== null && live.snapshot.drafts.length === 1;
+  await until(isShown, { what: 'both' });
+  t.notOk(states.includes('true 0'), states.join());
+});
+
 function inHours(hours: number): string {
   return new Date(Date.now() + hours * 3_600_000).toISOString();
 }

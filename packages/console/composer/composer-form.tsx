@@ -134,7 +134,7 @@ export function ComposerForm(props: ComposerFormProps) {
     if (waiting === null || conversation === null) return;
     setWaiting(null);
     if (waiting.writing === writing) send(waiting.options);
-  }, [waiting, conversation]);
+  });
   const editLast = () => {
     const own = live?.messages.findLast(
       (one): one is SentMessage =>

@@ -40,6 +40,8 @@ export class ConversationParts {
     const readConversation = async () => {
       const conversation = await fetch<Conversation>(`${path}${RESOURCE}`);
       joined(conversation.participants ?? [], true);
+      // Pages show the drafts with the conversation: later ones would move its messages.
+      await this.drafts.answer?.catch(() => {});
       return [conversation];
     };
     this.conversation = list<Conversation>('conversation', ({ id }) => id, readConversation);
@@ -47,11 +49,10 @@ export class ConversationParts {
     this.pins = list<Pin>('pins', ({ pinned_at, message_id }) => `${pinned_at} ${message_id}`, readPins, {
       idOf: ({ message_id }) => message_id,
     });
-    const first = { isAscending: true };
     const byCreation = ({ created_at, id }: ChatMessage) => `${created_at} ${id}`;
-    this.drafts = list<ChatMessage>('drafts', byCreation, () => unsent('draft'), first);
+    this.drafts = list<ChatMessage>('drafts', byCreation, () => unsent('draft'), { isAscending: true });
     const byTime = ({ scheduled_at, id }: ChatMessage) => `${scheduled_at} ${id}`;
-    this.scheduled = list<ChatMessage>('scheduled', byTime, () => unsent('scheduled'), first);
+    this.scheduled = list<ChatMessage>('scheduled', byTime, () => unsent('scheduled'), { isAscending: true });
   }
 
   get #all() {

@@ -19,6 +19,8 @@ export interface LiveListHost<T> {
  */
 export class LiveList<T extends object> {
   readonly pending: PendingChanges<T | undefined>;
+  /** The answer to the last read. */
+  declare answer?: Promise<readonly T[]>;
   readonly #host: LiveListHost<T>;
   readonly #window: ListWindow<T>;
   readonly #reads: ReadLoop;
@@ -38,9 +40,8 @@ export class LiveList<T extends object> {
   /** The known items, in order. The same array until something changes. */
   get items(): readonly T[] {
     if (this.#items === undefined) {
-      const ids = new Set([...this.#window.ids, ...this.pending.ids]);
-      const shown = [...ids].flatMap((id) => this.pending.applied(id, this.get(id)) ?? []);
-      this.#items = this.#window.sorted(shown);
+      const ids = [...new Set([...this.#window.ids, ...this.pending.ids])];
+      this.#items = this.#window.sorted(ids.flatMap((id) => this.pending.applied(id, this.get(id)) ?? []));
     }
     return this.#items;
   }
@@ -84,18 +85,20 @@ export class LiveList<T extends object> {
   async #read(): Promise<boolean> {
     await this.#host.begun;
     this.#window.beginRead();
-    const items = await this.#host.read();
-    if (this.#isClosed) return false;
-    this.#window.replace(items, null);
-    this.#touch();
+    this.answer = this.#host.read();
+    const items = await this.answer;
+    if (!this.#isClosed) {
+      this.#window.replace(items, null);
+      this.#touch();
+    }
     return false;
   }
 
   #touch(): void {
     const before = this.#items;
     this.#items = undefined;
-    if (before !== undefined && sameList(before, this.items) === before) this.#items = before;
-    else this.#host.changed();
+    if (before) this.#items = sameList(before, this.items);
+    if (this.#items !== before || !before) this.#host.changed();
   }
 }
 
