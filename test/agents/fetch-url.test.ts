@@ -2,15 +2,15 @@
  * `fetch_url` against attempts to reach addresses that are not public, and against hostile pages.
  */
 
-import { createServer, get, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { get } from 'node:http';
 import t from 'tap';
 import { UNAUTHENTICATED } from '../../src/api/access/principal.ts';
 import { fetchUrlTool } from '../../src/features/agents/tools/fetch-url.ts';
 import { ToolRefusal } from '../../src/features/agents/tools/tool.ts';
 import { AddressGuard } from '../../src/platform/outbound/address-guard.ts';
 import { GuardedFetch } from '../../src/platform/outbound/guarded-fetch.ts';
-import { interfaceAddresses, ownAddresses } from '../support/own-addresses.ts';
+import { FRIEND, startCanaries } from '../support/canaries.ts';
+import { interfaceAddresses } from '../support/own-addresses.ts';
 import { hostileUrls, spellingsOf } from './hostile-urls.ts';
 import { answerPages } from './pages.ts';
 
@@ -22,22 +22,8 @@ interface Page {
   readonly truncated: boolean;
 }
 
-/**
- * The address of the one server that may be requested; canaries listen on the same port at other
- * addresses.
- */
-const FRIEND = '127.0.0.2';
-const { port } = await listen(FRIEND, 0, answerPages);
-const canaries = ownAddresses();
-
-/** Connections that reached what must not be reached. */
-let reached = 0;
-for (const address of canaries) {
-  const canary = await listen(address, port, (_, response) => response.end('canary'));
-  canary.server.on('connection', () => {
-    reached += 1;
-  });
-}
+const canaries = await startCanaries(t, answerPages);
+const { port } = canaries;
 
 /** The addresses of names; functions are called each time. */
 const names = new Map<string, readonly string[] | (() => readonly string[])>([
@@ -60,16 +46,16 @@ const friend = `docs.test:${port}`;
 const base = `http://${friend}`;
 
 t.beforeEach(() => {
-  reached = 0;
+  canaries.reached = 0;
   lookups.length = 0;
 });
 
 t.test('the servers at blocked addresses can be reached without the guard', async (t) => {
-  for (const address of canaries) {
+  for (const address of canaries.addresses) {
     const host = address.includes(':') ? `[${address}]` : address;
     t.equal(await plainGet(`http://${host}:${port}/`), 'canary', address);
   }
-  t.equal(reached, canaries.length);
+  t.equal(canaries.reached, canaries.addresses.length);
 });
 
 const { refused, ambiguous } = hostileUrls(port, friend, interfaceAddresses());
@@ -83,7 +69,7 @@ t.test('hostile URLs: each is refused, and nothing is connected to', async (t) =
     const { text } = page as Page;
     t.ok(page instanceof ToolRefusal || text.startsWith('the friend'), `${url}: ${String(page)}`);
   }
-  t.equal(reached, 0);
+  t.equal(canaries.reached, 0);
 });
 
 t.test('redirects to blocked addresses are refused', async (t) => {
@@ -96,12 +82,12 @@ t.test('redirects to blocked addresses are refused', async (t) => {
     const page = await read(`${base}/meta?to=${encodeURIComponent(url)}`);
     t.equal(page.text, 'Moved', 'a page that says where to go is but a page');
   }
-  t.equal(reached, 0);
+  t.equal(canaries.reached, 0);
 });
 
 t.test('names that resolve to blocked addresses are refused', async (t) => {
   const addresses = [
-    ...canaries,
+    ...canaries.addresses,
     '10.0.0.1',
     '169.254.169.254',
     '100.64.0.1',
@@ -129,7 +115,7 @@ t.test('names that resolve to blocked addresses are refused', async (t) => {
     [...urls.keys()].map((index) => `n${index}.test`),
     'each looked up once',
   );
-  t.equal(reached, 0);
+  t.equal(canaries.reached, 0);
 });
 
 t.test('a name that changes its answer', async (t) => {
@@ -148,7 +134,7 @@ t.test('a name that changes its answer', async (t) => {
     'the friend',
     'of several only what may be reached',
   );
-  t.equal(reached, 0);
+  t.equal(canaries.reached, 0);
 });
 
 t.test('an allowed place is allowed only on its own port', async (t) => {
@@ -157,12 +143,12 @@ t.test('an allowed place is allowed only on its own port', async (t) => {
   t.match(await refusalOf(`http://${FRIEND}:${port + 1}/`), /^insufficient_permissions/, 'another port');
   t.match(await refusalOf(`http://sub.inside.test:${port}/`), /^insufficient_permissions/, 'a name below');
   t.match(await refusalOf(`http://inside.test:${port + 1}/`), /^insufficient_permissions/);
-  t.equal(reached, 0);
+  t.equal(canaries.reached, 0);
   t.equal(
     await read(`http://Inside.Test.:${port}/`).catch((error) => error.message),
     'What is there is something without a type, which cannot be read as text.',
   );
-  t.equal(reached, 1, 'by its name');
+  t.equal(canaries.reached, 1, 'by its name');
 
   const nets = new GuardedFetch(
     new AddressGuard({
@@ -209,7 +195,7 @@ t.test('20 allowed URLs are fetched', async (t) => {
     const { text, ...page } = await read(base + path);
     t.match({ ...page, text: text.replaceAll(String(port), 'PORT') }, expected, path);
   }
-  t.equal(reached, 0);
+  t.equal(canaries.reached, 0);
 });
 
 t.test('responses that are refused or cut', async (t) => {
@@ -344,16 +330,4 @@ function plainGet(url: string): Promise<string> {
       resolve(text);
     }).once('error', reject);
   });
-}
-
-async function listen(host: string, at: number, handler: RequestListener) {
-  const server = createServer(handler);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(at, host, resolve);
-  });
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { server, port: (server.address() as AddressInfo).port };
 }

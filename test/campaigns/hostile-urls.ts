@@ -1,11 +1,10 @@
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { readWebhookUrl } from '../../src/features/webhooks/webhook.ts';
 import { AddressGuard } from '../../src/platform/outbound/address-guard.ts';
 import { readOutboundUrl } from '../../src/platform/outbound/outbound-url.ts';
 import { hostileUrls as urlsOf } from '../agents/hostile-urls.ts';
-import { interfaceAddresses, ownAddresses } from '../support/own-addresses.ts';
+import { FRIEND, startCanaries } from '../support/canaries.ts';
+import { interfaceAddresses } from '../support/own-addresses.ts';
 import type { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { createGround } from '../support/timeline.ts';
@@ -21,8 +20,6 @@ interface HostileUrlsOptions extends Seeded {
   readonly every?: number;
 }
 
-/** The only permitted address. Canaries listen on the same port at other addresses. */
-const FRIEND = '127.0.0.2';
 const REDIRECTS = '/redirects';
 const NAMES = 40;
 const SIDE_BY_SIDE = 20;
@@ -38,7 +35,7 @@ async function run(t: Teardown, { changes, every = 1 }: HostileUrlsOptions, rand
   /** The targets of the path of redirects, in their order. */
   let targets: string[] = [];
   let redirected = 0;
-  const friend = await listen(t, FRIEND, 0, (request, response) => {
+  const canaries = await startCanaries(t, (request, response) => {
     request.resume();
     // Half of the connections end, so that names are looked up again.
     if (random.next() < 0.5) response.setHeader('Connection', 'close');
@@ -49,21 +46,14 @@ async function run(t: Teardown, { changes, every = 1 }: HostileUrlsOptions, rand
       response.writeHead(200).end();
     }
   });
-  const canaries = ownAddresses();
-  let reached = 0;
-  for (const address of canaries) {
-    const { server } = await listen(t, address, friend.port, (_, response) => response.end('canary'));
-    server.on('connection', () => {
-      reached += 1;
-    });
-  }
+  const { port, addresses } = canaries;
   const lookups = new Map<string, number>();
   const guardOptions = {
-    allow: [`${FRIEND}:${friend.port}`],
+    allow: [`${FRIEND}:${port}`],
     resolve: async (name: string) => {
       lookups.set(name, (lookups.get(name) ?? 0) + 1);
-      if (!name.endsWith('.changes.test')) return canaries;
-      return random.pick([[FRIEND], [random.pick(canaries)], [random.pick(canaries), FRIEND], canaries]);
+      if (!name.endsWith('.changes.test')) return addresses;
+      return random.pick([[FRIEND], [random.pick(addresses)], [random.pick(addresses), FRIEND], addresses]);
     },
   };
   const ground = await createGround(t);
@@ -71,7 +61,7 @@ async function run(t: Teardown, { changes, every = 1 }: HostileUrlsOptions, rand
   const add = (url: string) =>
     addWebhook(database, { accountId: ground.accountId, actorId: ground.authorId }, { url });
 
-  const { refused } = urlsOf(friend.port, `docs.test:${friend.port}`, interfaceAddresses());
+  const { refused } = urlsOf(port, `docs.test:${port}`, interfaceAddresses());
   const urls = refused
     .flatMap((url) => [url, url.replace(/^http:/, 'https:')])
     .filter((_, n) => n % every === 0);
@@ -85,14 +75,14 @@ async function run(t: Teardown, { changes, every = 1 }: HostileUrlsOptions, rand
   if (ended.delivered > 0) problems.push(`${ended.delivered} hostile URLs count as delivered`);
 
   const names: string[] = [];
-  for (let n = 0; n < NAMES; n++) names.push(await add(`http://n${n}.changes.test:${friend.port}/`));
+  for (let n = 0; n < NAMES; n++) names.push(await add(`http://n${n}.changes.test:${port}/`));
   for (let left = changes; left > 0; left -= SIDE_BY_SIDE) {
     const tries = Array.from({ length: Math.min(SIDE_BY_SIDE, left) }, () => firstTry(random.pick(names)));
     await deliverer.deliver(tries);
   }
   const changed = await outcomesOf(sent.length + changes);
 
-  const redirecting = await add(`http://${FRIEND}:${friend.port}${REDIRECTS}`);
+  const redirecting = await add(`http://${FRIEND}:${port}${REDIRECTS}`);
   targets = refused.filter((url) => /^[\x21-\x7e]+$/.test(url)).filter((_, n) => n % (3 * every) === 0);
   await deliverer.deliver(targets.map(() => firstTry(redirecting)));
   await outcomesOf(sent.length + changes + targets.length);
@@ -102,7 +92,7 @@ async function run(t: Teardown, { changes, every = 1 }: HostileUrlsOptions, rand
   );
   if (notFollowed !== targets.length)
     problems.push(`of ${targets.length} redirects ${notFollowed} failed as such`);
-  if (reached > 0) problems.push(`canaries were reached ${reached} times`);
+  if (canaries.reached > 0) problems.push(`canaries were reached ${canaries.reached} times`);
   return {
     urls: urls.length,
     refusedAtOnce: refusedAtOnce.length,
@@ -111,7 +101,7 @@ async function run(t: Teardown, { changes, every = 1 }: HostileUrlsOptions, rand
     changesDelivered: changed.delivered,
     redirects: targets.length,
     lookups: [...lookups.values()].reduce((sum, count) => sum + count, 0),
-    reached,
+    reached: canaries.reached,
     problems,
   };
 
@@ -146,16 +136,4 @@ function isUrl(url: string): boolean {
   } catch {
     return false;
   }
-}
-
-async function listen({ teardown }: Teardown, address: string, port: number, answer: RequestListener) {
-  const server = createServer(answer);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(port, address, resolve);
-  });
-  teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { server, port: (server.address() as AddressInfo).port };
 }
