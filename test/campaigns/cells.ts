@@ -94,6 +94,7 @@ async function run(
     if (Object.values(found).some((count) => count > 0)) {
       figures.problems.push(`move ${n} of ${account.id}: ${JSON.stringify(found)}`);
     }
+    await account.leaves(from);
     await removeLeft(from, account.id);
   }
   for (const [n, account] of all.entries()) {

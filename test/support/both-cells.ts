@@ -128,6 +128,16 @@ export class BothCells {
     return until(() => this.#refusals.get(cell.url), { what: `${cell.url} to refuse sends of ${this.id}` });
   }
 
+  /**
+   * Resolves when the nodes of the cell know that the account has left. Its rows are removed 35 s
+   * after the move, and a socket whose account is removed sooner loses its conversations instead.
+   */
+  async leaves(cell: TestCell): Promise<void> {
+    await until(async () => (await this.#try('after the move', cell)).status === ELSEWHERE, {
+      what: `${cell.url} to know that ${this.id} has left`,
+    });
+  }
+
   /** Judges the move to `to` by the acknowledgements since `sinceMs`. */
   async judge(to: TestCell, sinceMs: number): Promise<Judgement> {
     const all = [...this.acknowledged.values()];
@@ -200,8 +210,10 @@ interface Created {
 }
 
 const EVERY_MS = 20;
+/** The status of an account in the other cell. */
+const ELSEWHERE = 421;
 /** Statuses for unknown here, in the other cell, and on its way. */
-const REFUSALS: ReadonlySet<number> = new Set([401, 404, 421, 503]);
+const REFUSALS: ReadonlySet<number> = new Set([401, 404, ELSEWHERE, 503]);
 
 const READ_MESSAGES = statement<[conversationId: string], Received>('test-read-moved-messages')`
   SELECT id, sequence FROM messages

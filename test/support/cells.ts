@@ -42,7 +42,10 @@ export async function startCells(
   return [first, await startCell(t, url, envOfSecond)];
 }
 
-/** Lets the source remove the rest of an account now, instead of within two minutes. */
+/**
+ * Lets the source remove the rest of an account now, instead of within two minutes. Its nodes must
+ * know that the account has left.
+ */
 export async function removeLeft({ database, dataDir, url }: TestCell, accountId: string): Promise<void> {
   const { store } = await openObjectStore({
     database,
