@@ -105,6 +105,7 @@ const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['index'],
     ['connect', 'native'],
     ['client'],
+    ['late'],
     ['live-api', 'store', 'timeline', 'writing'],
     ['api', 'conversation'],
     ['inbox', 'notifications', 'people', 'runs'],

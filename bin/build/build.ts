@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { type ChunkingContext, type OutputOptions, type RolldownPluginOption, rolldown } from 'rolldown';
 import { writeCopyableParts } from './copyable-parts.ts';
 import { declarationPlugins, declaredModules } from './declarations.ts';
+import { withoutEarlyImports } from './early-imports.ts';
 import { sdkReference } from './reference/reference.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -106,13 +107,16 @@ const LOADED_AT_ONCE: RolldownPluginOption = {
   name: 'loaded-at-once',
   transform(code, id) {
     const imports: string[] = [];
-    const body = code.replace(/\{ (\w+) \} = await import\(('[^']+')\)/g, (_, name, path) => {
-      const loaded = `loaded${imports.length}`;
-      imports.push(`import { ${name} as ${loaded} } from ${path};`);
-      return `${name} = ${loaded}`;
-    });
+    const body = withoutEarlyImports(code).replace(
+      /\{ (\w+) \} = await import\(('[^']+')\)/g,
+      (_, name, path) => {
+        const loaded = `loaded${imports.length}`;
+        imports.push(`import { ${name} as ${loaded} } from ${path};`);
+        return `${name} = ${loaded}`;
+      },
+    );
     if (/\bimport\(/.test(body)) throw new Error(`An import is not loaded at once: ${id}`);
-    return imports.length === 0 ? null : { code: imports.join('') + body, map: null };
+    return body === code ? null : { code: imports.join('') + body, map: null };
   },
 };
 

@@ -3,7 +3,8 @@ import { chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from
 import { createRequire } from 'node:module';
 import { basename, dirname, extname, join } from 'node:path';
 import { bundle as bundleStyles } from 'lightningcss';
-import { rolldown } from 'rolldown';
+import { type RenderedChunk, type RolldownPluginOption, rolldown } from 'rolldown';
+import { withoutEarlyImports } from './early-imports.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -87,6 +88,7 @@ async function writeScripts(entry: string, dir: string, next?: string): Promise<
     transform: { target: 'es2022', jsx: { runtime: 'automatic', importSource: 'preact' } },
     moduleTypes: { '.svg': 'text' },
     checks: { bundlerTimings: false, moduleLevelDirective: false },
+    plugins: [fetchedFirst(next)],
   });
   try {
     const names = '[name]-[hash].js';
@@ -119,6 +121,55 @@ async function writeScripts(entry: string, dir: string, next?: string): Promise<
   } finally {
     await build.close();
   }
+}
+
+/**
+ * Fetches the files of a later part before it is imported, so that browsers import them from their
+ * cache. Firefox never again asks for a module that could not be loaded: a part that was first
+ * opened while no server answered would be dead until the page is loaded again. `preloaded` is a
+ * module that the document names.
+ */
+function fetchedFirst(preloaded: string | undefined): RolldownPluginOption {
+  return {
+    name: 'fetched-first',
+    // A part that could not be fetched is fetched again, so none has to be there before its use.
+    transform: withoutEarlyImports,
+    renderChunk(code, chunk, _, { chunks }) {
+      const here = filesOf(chunk, chunks);
+      const body = code.replace(LATER_PART, (whole, name: string) => {
+        const part = chunks[name];
+        if (part === undefined) throw new Error(`${chunk.name} imports ${name}, which is no part.`);
+        if (part.facadeModuleId === preloaded) return whole;
+        const files = [...filesOf(part, chunks)].filter((file) => !here.has(file));
+        return `__fetched(${JSON.stringify(files)}).then(() => ${whole})`;
+      });
+      return body === code ? null : FETCHED + body;
+    },
+  };
+}
+
+const LATER_PART = /\bimport\("\.\/([^"]+)"\)/g;
+
+/** Its names must not be those of a module, so it has one, which no module has. */
+const FETCHED = `const __fetched = (() => {
+  const fetches = {};
+  const load = async (file) => {
+    const answer = await fetch(new URL(file, import.meta.url));
+    if (!answer.ok) throw new Error(file);
+    await answer.arrayBuffer();
+  };
+  return (files) => Promise.all(files.map((file) => fetches[file] ??= load(file).catch((error) => {
+    delete fetches[file];
+    throw error;
+  })));
+})();
+`;
+
+/** Returns the names of a chunk and of all that it imports before it runs. */
+function filesOf(chunk: RenderedChunk, all: Record<string, RenderedChunk>, found = new Set<string>()) {
+  found.add(chunk.fileName);
+  for (const name of chunk.imports) if (!found.has(name)) filesOf(all[name]!, all, found);
+  return found;
 }
 
 async function writeLoader(entry: string, file: string): Promise<void> {

@@ -285,6 +285,7 @@ export class Client extends LiveApi {
     this.#outbox?.attached(actor);
     this.#rest.wake();
     this.#check();
+    import('./late.ts').catch(() => {});
   }
 
   /** Requests missed events; `next` is the cursor to go on from if `cursor` is unknown. */

@@ -38,8 +38,11 @@ export interface Faults {
  */
 export class FaultProxy {
   readonly faults: Faults;
-  /** Connections that were cut or fell silent, messages that were overtaken or dropped. */
-  readonly counts = { cut: 0, dropped: 0, held: 0, lost: 0 };
+  /**
+   * Connections that were cut, were refused or fell silent, messages that were overtaken or
+   * dropped.
+   */
+  readonly counts = { cut: 0, refused: 0, dropped: 0, held: 0, lost: 0 };
   readonly #target: FaultProxyOptions['target'];
   readonly #server: Server;
   readonly #random: Random;
@@ -116,6 +119,7 @@ export class FaultProxy {
 
   #accept(client: Socket): void {
     if (this.#refusing) {
+      this.counts.refused += 1;
       client.on('error', () => {});
       client.resetAndDestroy();
       return;

@@ -202,8 +202,14 @@ export class SocketLink {
     let dial = (): SocketLike =>
       new WebSocket!(`${base.replace(/^http/, 'ws')}/v1/realtime?account=${account}`);
     if (transport !== 'websocket') {
-      const { HttpSocket } = await import('./http/http-socket.ts');
-      dial = () => new HttpSocket({ ...this.#options, transport, base, token });
+      try {
+        const { HttpSocket } = await import('./http/http-socket.ts');
+        dial = () => new HttpSocket({ ...this.#options, transport, base, token });
+      } catch (error) {
+        // Firefox does not ask for this module again, so the next try is over another transport.
+        choice.failed(transport, 'unanswered');
+        throw error;
+      }
     }
     if (this.#opening !== begun) return;
     try {

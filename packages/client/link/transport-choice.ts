@@ -32,7 +32,7 @@ export class TransportChoice {
     this.#memory = memory;
     const [best] = this.#allowed;
     if (best === undefined || allowed.some((transport) => !this.#allowed.includes(transport))) {
-      throw new TypeError(`transports must name one or more of ${TRANSPORTS}.`);
+      throw new TypeError(`transports must be some of ${TRANSPORTS}.`);
     }
     this.current = best;
   }

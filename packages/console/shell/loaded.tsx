@@ -10,9 +10,9 @@ export interface LoadedProps<P extends object> {
   readonly of: P;
 }
 
-/** Shows a component that is loaded when it is first shown. */
+/** Shows a component that is loaded when it is first shown, and again while that fails. */
 export function Loaded<P extends object>({ load, of }: LoadedProps<P>) {
-  const { value: Component, problem } = useResource(load, load);
+  const { value: Component, problem } = useResource(load, load, { isMoving: (loaded) => loaded === null });
   if (problem !== '') {
     return (
       <div class="shell-empty" role="alert">

@@ -47,7 +47,7 @@ t.test('the first load with 300 conversations transfers at most 230 KB', async (
   browser.watch(page);
   const session = await page.context().newCDPSession(page);
   await session.send('Network.enable');
-  await session.send('Network.setCacheDisabled', { cacheDisabled: true });
+  await session.send('Network.clearBrowserCache');
   const urls = new Map<string, string>();
   const loaded: (readonly [url: string, bytes: number])[] = [];
   session.on('Network.requestWillBeSent', ({ requestId, request }) => urls.set(requestId, request.url));
