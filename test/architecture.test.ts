@@ -49,6 +49,7 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'identity',
       'import',
       'widgets',
+      'mcp',
     ],
   ],
   core: [
@@ -61,7 +62,7 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['accounts'],
     ['attachments', 'audit', 'events'],
     ['resources'],
-    ['documents', 'frames', 'tables', 'metrics'],
+    ['documents', 'endpoint-tools', 'frames', 'tables', 'metrics'],
   ],
   api: [['health', 'documents'], ['pipeline'], ['access'], ['marked-json', 'metrics']],
   platform: [

@@ -72,3 +72,8 @@ export function keptVersion(name: string): Version {
 export function covers(spoken: Version, since: Version): boolean {
   return VERSIONS.indexOf(spoken) >= VERSIONS.indexOf(since);
 }
+
+/** Returns the stable version, or the version of what came later: `since`. */
+export function versionFor(since: Version): Version {
+  return covers(CURRENT_VERSION, since) ? CURRENT_VERSION : since;
+}

@@ -6,6 +6,7 @@ import { customerCards } from '../features/customer-cards/feature.ts';
 import { identity } from '../features/identity/feature.ts';
 import { imports } from '../features/import/feature.ts';
 import { mail } from '../features/mail/feature.ts';
+import { mcp } from '../features/mcp/feature.ts';
 import { platformEvents } from '../features/platform-events/feature.ts';
 import { push } from '../features/push/feature.ts';
 import { search } from '../features/search/feature.ts';
@@ -31,6 +32,7 @@ export const FEATURES: readonly Feature[] = [
   webhooks,
   customerCards,
   cells,
+  mcp,
 ];
 
 /** The additions of features to other parts. */

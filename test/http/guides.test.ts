@@ -50,6 +50,7 @@ const OWN: ReadonlyMap<string, string> = new Map([
   ['https://hooks.example.com', `http://127.0.0.1:${hooks}`],
   ['4000', String(hooks)],
   ["'slack-export.zip'", JSON.stringify(slackExport)],
+  ["'@modelcontextprotocol/client'", `'${import.meta.resolve('@modelcontextprotocol/client')}'`],
   ["'standardwebhooks'", `'${import.meta.resolve('standardwebhooks')}'`],
 ]);
 
@@ -78,6 +79,7 @@ t.test('the guides of features stand between those of the core, and go with thei
       'cases',
       'site-chat',
       'agent',
+      'assistants',
       'webhooks',
       'move-in',
       'customer-cards',

@@ -19,6 +19,7 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'src/features/customer-cards',
     'src/features/identity',
     'src/features/import',
+    'src/features/mcp',
     'src/features/platform-events',
     'src/features/search',
     'src/api/documents/pages',

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { TraceContext } from '@parley/protocol/traceparent.ts';
-import { CURRENT_VERSION, covers, type Version } from '@parley/protocol/versions.ts';
+import { versionFor } from '@parley/protocol/versions.ts';
 import type { Connection, ExchangeLimits } from '../../platform/http/connection.ts';
 import type { ExchangeHost } from '../../platform/http/exchange.ts';
 import { Exchange } from '../../platform/http/exchange.ts';
@@ -28,9 +28,9 @@ export interface InProcessRequest {
   /** Authenticated by the code that makes the request. */
   readonly principal: Principal;
   readonly idempotencyKey: string | undefined;
-  /** The run of the agent that makes the request. */
-  readonly runId: string;
-  /** The trace of that run. */
+  /** The run of the agent that makes the request; undefined for other callers. */
+  readonly runId: string | undefined;
+  /** The trace of that run or caller. */
   readonly trace: TraceContext | undefined;
 }
 
@@ -65,12 +65,17 @@ export class InProcess {
   async call(request: InProcessRequest, signal: AbortSignal): Promise<InProcessAnswer> {
     signal.throwIfAborted();
     const { promise, resolve } = Promise.withResolvers<InProcessAnswer>();
-    this.#run(request, new MemoryConnection(resolve));
-    // A request that has begun goes on, because its effect does not depend on a waiting caller.
-    return unlessAborted(promise, signal);
+    const exchange = this.#run(request, new MemoryConnection(resolve));
+    try {
+      return await unlessAborted(promise, signal);
+    } finally {
+      // A change that has begun goes on, because its effect does not depend on a waiting caller. An
+      // answer that waits for events ends.
+      exchange.clientGone();
+    }
   }
 
-  #run(request: InProcessRequest, connection: MemoryConnection): void {
+  #run(request: InProcessRequest, connection: MemoryConnection): Exchange {
     const bytes = Buffer.from(request.body);
     this.#requests += 1;
     const id = this.#idPrefix + this.#requests.toString(36);
@@ -78,6 +83,7 @@ export class InProcess {
     new RequestRun(this.#http, exchange, entranceOf(request, this.#http)).begin();
     exchange.receive(new Uint8Array(bytes).buffer, true);
     exchange.leaveLibrary();
+    return exchange;
   }
 }
 
@@ -86,7 +92,7 @@ function entranceOf({ route, principal, runId }: InProcessRequest, http: Http): 
     authenticator: { authenticate: () => principal },
     find: (path) => only(route, http.find(path)),
     principal,
-    runId,
+    ...(runId !== undefined && { runId }),
   };
 }
 
@@ -99,7 +105,7 @@ function headFor(
   { route, path, query, principal, idempotencyKey, trace }: InProcessRequest,
   contentLength: number,
 ) {
-  const [version, account] = [versionOf(route), principal.accountId];
+  const [version, account] = [versionFor(route.since), principal.accountId];
   return headOf({
     method: route.method,
     path,
@@ -110,11 +116,6 @@ function headFor(
     trace,
     contentLength,
   });
-}
-
-/** Returns the stable version, or the version of an endpoint that came later. */
-function versionOf({ since }: InProcessRequest['route']): Version {
-  return covers(CURRENT_VERSION, since) ? CURRENT_VERSION : since;
 }
 
 /** Takes at once everything that an exchange writes. */

@@ -90,7 +90,6 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   /** Refuses a request that must not be processed at all; nothing after it is parsed. */
   cut(exchange: Exchange, error: ApiError): void {
     exchange.cut({ status: error.status, body: this.failures.toBody(error, exchange.id) });
-    this.#metrics.httpRefusals.inc({ code: error.condition });
     this.record(exchange, NO_ROUTE, error.status, error);
   }
 
@@ -105,7 +104,6 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   }
 
   answerError(exchange: Exchange, error: ApiError, request: AnsweredRequest): void {
-    this.#metrics.httpRefusals.inc({ code: error.condition });
     const { status, retryAfterS = status === 503 ? 1 : undefined } = error;
     if (retryAfterS !== undefined) exchange.setHeader('Retry-After', String(retryAfterS));
     // Browsers keep this answer for good by default, but what was deleted may be restored.
@@ -127,6 +125,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   }
 
   record(exchange: Exchange, request: AnsweredRequest, status: number, error?: ApiError): void {
+    if (error !== undefined) this.#metrics.httpRefusals.inc({ code: error.condition });
     const ms = performance.now() - exchange.startedAtMs;
     const { route } = request;
     const method = METHODS.has(exchange.head.method) ? exchange.head.method : 'other';

@@ -9,6 +9,7 @@ import { KeySets } from './keys/key-sets.ts';
 import { IDENTITY_SECRET, identityHoldings } from './persons/holdings.ts';
 import { Persons } from './persons/persons.ts';
 import { providerRoutes } from './providers/provider-routes.ts';
+import { readIssuers } from './providers/provider-store.ts';
 import { openSignIn, signInTables } from './sign-in/sign-in.ts';
 import { TokenVerifier } from './tokens/token-verifier.ts';
 
@@ -16,6 +17,7 @@ export const identity: Feature = {
   hooks: {
     holdings: { ...identityHoldings, tables: { ...identityHoldings.tables, ...signInTables } },
     invitationMail,
+    tokenIssuers: readIssuers,
     operationTexts: new URL('operations.md', import.meta.url),
     guide: { name: 'your-own-tokens', file: new URL('guide.md', import.meta.url), place: 35 },
     ...demo,

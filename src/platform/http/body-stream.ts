@@ -5,6 +5,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 
+/** Takes a body as a whole. */
+export interface BodyReceiver {
+  bodyArrived(text: string): void;
+  /** `invalid_format` (no UTF-8), `payload_too_large` or `request_timeout`. */
+  bodyFailed(error: ApiError): void;
+}
+
 export interface Flow {
   pause(): void;
   resume(): void;

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from '@parley/protocol/errors/errors.ts';
-import { BodyStream } from './body-stream.ts';
+import { type BodyReceiver, BodyStream } from './body-stream.ts';
 import { type ByteSource, Chunks, isSource, type Sink, SourceSender } from './byte-source.ts';
 import type { ClientConnection } from './client-connection.ts';
 import { compressForPage } from './compressed.ts';
@@ -15,12 +15,6 @@ import {
 import type { HeldAnswers } from './held-answers.ts';
 import { isOpenBody, OpenAnswer, type OpenBody } from './open-body.ts';
 import type { RequestHead } from './request-head.ts';
-
-export interface BodyReceiver {
-  bodyArrived(text: string): void;
-  /** `invalid_format` (no UTF-8), `payload_too_large` or `request_timeout`. */
-  bodyFailed(error: ApiError): void;
-}
 
 /** Answers requests (pipeline.ts). Neither method throws. */
 export interface RequestHandler {
@@ -53,6 +47,8 @@ export class Exchange {
   readonly id: string;
   readonly head: RequestHead;
   readonly startedAtMs = performance.now();
+  /** Called when it is over: answered, or its client gone. */
+  whenOver: (() => void) | undefined;
 
   readonly #host: ExchangeHost;
   /** Undefined once answered or aborted. */
@@ -487,6 +483,7 @@ export class Exchange {
     this.#openBody = undefined;
     this.#host.finished(this);
     open?.gone();
+    this.whenOver?.();
   }
 }
 

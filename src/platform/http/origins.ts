@@ -86,9 +86,9 @@ function shortened(origin: string): string {
 }
 
 const ACCEPTED =
-  'Authorization, Content-Type, Idempotency-Key, Service-Account, Service-Version, Traceparent, Tracestate';
+  'Authorization, Content-Type, Idempotency-Key, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Service-Account, Service-Version, Traceparent, Tracestate';
 const EXPOSED =
-  'Deprecation, Idempotent-Replayed, Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Request-Id, Retry-After, Sunset';
+  'Deprecation, Idempotent-Replayed, Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Request-Id, Retry-After, Sunset, WWW-Authenticate';
 
 /** Returns whether a server on this address can be reached from its own machine only. */
 export function isLoopbackAddress(host: string): boolean {

@@ -32,6 +32,8 @@ class Head {
   contentType: string | undefined;
   /** Parley-Signature, as sent. */
   signature: string | undefined;
+  /** The headers whose names begin with `mcp-`, by their names in lower case. */
+  mcp: Readonly<Record<string, string>> | undefined;
   /** The trace of a valid `traceparent`. */
   trace: TraceContext | undefined;
   /** Announced bytes of the body; 0 if there is none. */
@@ -203,6 +205,10 @@ class HeaderReader {
       case 'transfer-encoding':
         this.problem ??= 'Transfer-Encoding is not accepted: send the body whole, with Content-Length.';
         break;
+      default:
+        if (name.startsWith('mcp-')) {
+          head.mcp = { ...head.mcp, [name]: this.#once(name, head.mcp?.[name], value) };
+        }
     }
   };
 

@@ -3,31 +3,10 @@ import {
   type AvailableTool,
   BUILT_IN_TOOLS,
   type BuiltInTool,
-  toolSlugOf,
 } from '@parley/protocol/resources/available-tool.ts';
 import { Body } from '@parley/protocol/schema/schema.ts';
-import type { Version } from '@parley/protocol/versions.ts';
+import { type EndpointFacts, endpointTools } from '../../../core/endpoint-tools/endpoint-facts.ts';
 import { BUILT_IN_TOOL_FACTS } from './built-in-definitions.ts';
-
-/** The facts of an endpoint that its tool shows or uses (api/pipeline/route.ts). */
-export interface EndpointFacts {
-  readonly name: string;
-  readonly method: string;
-  /** Parameters are written `:name`. */
-  readonly path: string;
-  readonly summary: string;
-  readonly since: Version;
-  /** Null if any valid credential suffices. */
-  readonly permission: string | null;
-  readonly agents?: boolean;
-  readonly secret?: boolean;
-  /** Whether a call with this body reaches people outside the account. Without it, no call does. */
-  reachesOutside?(body: unknown): boolean;
-  /** JSON Schema of an object; array parameters are named with `[]`. */
-  readonly query?: object;
-  /** JSON Schema of an object. */
-  readonly body?: object;
-}
 
 /**
  * The tools that agents can be given: the built-in tools, and one for each endpoint that is open to
@@ -46,14 +25,7 @@ export class ToolCatalogue {
 
   /** Returns the endpoints of endpoint tools, sorted by slug: `send_message` is `send-message`. */
   get endpoints(): ReadonlyMap<string, EndpointFacts> {
-    this.#endpoints ??= new Map(
-      this.#routes()
-        .flatMap((facts) => {
-          const slug = toolSlugOf(facts);
-          return slug === undefined ? [] : [[slug, facts] as const];
-        })
-        .sort(([a], [b]) => (a < b ? -1 : 1)),
-    );
+    this.#endpoints ??= endpointTools(this.#routes());
     return this.#endpoints;
   }
 

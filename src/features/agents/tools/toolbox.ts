@@ -3,12 +3,13 @@ import { EVERY_ENDPOINT_TOOL } from '@parley/protocol/resources/agent-definition
 import { hasOpenJson } from '@parley/protocol/schema/open-json.ts';
 import { compile, parseObject } from '@parley/protocol/validation/validation.ts';
 import type { TSchema } from 'typebox';
+import type { EndpointCaller } from '../../../core/endpoint-tools/endpoint-call.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
 import type { AttachedTool } from '../../../core/tables/agent-tables.ts';
 import type { GuardedFetch } from '../../../platform/outbound/guarded-fetch.ts';
 import type { ToolCatalogue } from './catalogue.ts';
 import { createArtifactTool } from './create-artifact.ts';
-import { type EndpointCaller, endpointTool } from './endpoint-tool.ts';
+import { endpointTool } from './endpoint-tool.ts';
 import { fetchUrlTool } from './fetch-url.ts';
 import { type ReadDocOptions, readDocTool } from './read-doc.ts';
 import { type RunTool, ToolRefusal } from './tool.ts';

@@ -118,3 +118,11 @@ function providerOf(db: Db, accountId: string, id: string) {
 
 const READ_OF_ACCOUNT = statement<[accountId: string], ProviderRow>('read-identity-providers')`
     SELECT * FROM identity_providers WHERE account_id = $1 ORDER BY created_at, id`;
+
+/** Returns the issuers at which callers can ask for tokens: with keys of their own, by the web. */
+export async function readIssuers(db: Db, accountId: string): Promise<readonly string[]> {
+  const providers = await db.query(READ_OF_ACCOUNT, accountId);
+  return providers
+    .filter(({ issuer, secret }) => secret === null && URL.parse(issuer)?.protocol.startsWith('http'))
+    .map(({ issuer }) => issuer);
+}

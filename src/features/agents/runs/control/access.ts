@@ -5,12 +5,13 @@ import type {
   ConversationDirectory,
   ConversationFacts,
 } from '../../../../core/conversations/directory/directory.ts';
+import type { EndpointFacts } from '../../../../core/endpoint-tools/endpoint-facts.ts';
 import type { NodeParts } from '../../../../core/features/feature.ts';
 import { readAgentsById } from '../../../../core/resources/agent.ts';
 import { readMessage } from '../../../../core/resources/message.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
 import type { Tx } from '../../../../platform/db/connection/handle.ts';
-import type { EndpointFacts, ToolCatalogue } from '../../tools/catalogue.ts';
+import type { ToolCatalogue } from '../../tools/catalogue.ts';
 import { findRun, lockRun, type RunFilters, runNotFound } from '../state/store.ts';
 
 export type RunSources = Pick<NodeParts, 'database' | 'directory'>;
