@@ -146,5 +146,6 @@ function rowOf(sequence: number): MessageRow {
     imported: null,
     incomplete: null,
     event: null,
+    question: null,
   };
 }

@@ -4,6 +4,7 @@ export const WEBHOOK_EVENTS = [
   'message.updated',
   'message.reacted',
   'message.pinned',
+  'message.question_ended',
   'messages.purged',
   'draft.created',
   'draft.updated',

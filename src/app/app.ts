@@ -100,7 +100,7 @@ async function start(
   // A loop begins with a pause, in which notes of a feature that is back would still be dropped.
   noting.wake();
   disposer.add('features that are there', noting, (it) => it.close());
-  const messaging = await openMessaging(part, { maxBatch, features }, data, access);
+  const messaging = await openMessaging(part, { maxBatch, features, guard }, data, access);
   // Set below: the tools of agents are derived from this table, which contains their own routes.
   let routes: readonly Route[] = [];
   await features.join({ ...messaging, routes: () => routes, happened: features.effects.happened });

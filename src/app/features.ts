@@ -9,6 +9,7 @@ import { mail } from '../features/mail/feature.ts';
 import { mcp } from '../features/mcp/feature.ts';
 import { platformEvents } from '../features/platform-events/feature.ts';
 import { push } from '../features/push/feature.ts';
+import { questions } from '../features/questions/feature.ts';
 import { search } from '../features/search/feature.ts';
 import { webhooks } from '../features/webhooks/feature.ts';
 import { widgets } from '../features/widgets/feature.ts';
@@ -28,6 +29,7 @@ export const FEATURES: readonly Feature[] = [
   identity,
   widgets,
   push,
+  questions,
   agents,
   webhooks,
   customerCards,

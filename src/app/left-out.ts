@@ -16,6 +16,7 @@ export const TOPICS_OF_FEATURES: readonly string[] = [
   'mail.received',
   'messages.email_due',
   'platform_events.raised',
+  'questions.ended',
 ];
 export const TASKS_OF_FEATURES: readonly string[] = [
   'finish_redaction',

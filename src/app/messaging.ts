@@ -10,7 +10,7 @@ import { announceWritten, InboxWriter, type WrittenConversation } from '../core/
 import { openMissingDeliveries } from '../core/messages/schedules/missing-deliveries.ts';
 import { SEND_SCHEDULED } from '../core/messages/schedules/schedule-store.ts';
 import { ScheduledDelivery } from '../core/messages/schedules/scheduled-delivery.ts';
-import { Sender } from '../core/messages/sending/send.ts';
+import { Sender, type SenderOptions } from '../core/messages/sending/send.ts';
 import { ImportedWrites } from '../core/messages/timeline/imported-write.ts';
 import { LockedWrites } from '../core/messages/timeline/locked-write.ts';
 import { Numbers } from '../core/messages/timeline/numbers.ts';
@@ -30,6 +30,11 @@ import type { Access } from './access.ts';
 import type { Data, PartOptions } from './data.ts';
 import type { OpenedFeatures } from './opened-features.ts';
 
+interface MessagingOptions extends Pick<SenderOptions, 'guard'> {
+  readonly maxBatch: number | undefined;
+  readonly features: OpenedFeatures;
+}
+
 export type Messaging = Awaited<ReturnType<typeof openMessaging>>;
 
 /**
@@ -38,7 +43,7 @@ export type Messaging = Awaited<ReturnType<typeof openMessaging>>;
  */
 export async function openMessaging(
   { log, metrics, disposer }: PartOptions,
-  { maxBatch, features }: { readonly maxBatch: number | undefined; readonly features: OpenedFeatures },
+  { maxBatch, features, guard }: MessagingOptions,
   { database, watch, lock, engine, store, signingKey }: Data,
   { directory, settings, rights, rateLimits }: Access,
 ) {
@@ -87,7 +92,7 @@ export async function openMessaging(
   const appends = { ...writes, log, planNotifications, ...(maxBatch !== undefined && { maxBatch }) };
   const writePath = new WritePaths(engine, appends);
   disposer.add('write path', writePath, (it) => it.idle());
-  const sender = new Sender({ database, store, directory, writePath, lockedWrites });
+  const sender = new Sender({ database, store, directory, writePath, lockedWrites, guard });
 
   const scheduled = new ScheduledDelivery({
     database,

@@ -111,7 +111,12 @@ async function open(
   };
   const access = await openAccess(part, data);
   const features = await OpenedFeatures.open([], { ...part, ...node, ...data, ...access });
-  const messaging = await openMessaging(part, { maxBatch: undefined, features }, data, access);
+  const messaging = await openMessaging(
+    part,
+    { maxBatch: undefined, features, guard: node.guard },
+    data,
+    access,
+  );
   const { encoded } = messaging;
   const parts = { ...messaging, ...access, database, files: data.store, encoded: encoded.messages };
   const { authenticator, rateLimits, tokens } = access;

@@ -56,6 +56,7 @@ t.test('every endpoint that is open to agents, with a schema that models and ajv
     'send_scheduled_message_now',
     'update_conversation',
     'update_message',
+    'withdraw_question',
   ]);
   const reaches = (slug: string, body: object) => tool(slug).reachesOutside({ body });
   for (const [slug, body, expected] of [

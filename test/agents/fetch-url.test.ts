@@ -4,7 +4,6 @@
 
 import { get } from 'node:http';
 import t from 'tap';
-import { UNAUTHENTICATED } from '../../src/api/access/principal.ts';
 import { fetchUrlTool } from '../../src/features/agents/tools/fetch-url.ts';
 import { ToolRefusal } from '../../src/features/agents/tools/tool.ts';
 import { AddressGuard } from '../../src/platform/outbound/address-guard.ts';
@@ -13,6 +12,7 @@ import { FRIEND, startCanaries } from '../support/canaries.ts';
 import { interfaceAddresses } from '../support/own-addresses.ts';
 import { hostileUrls, spellingsOf } from './hostile-urls.ts';
 import { answerPages } from './pages.ts';
+import { toolContext } from './tools.ts';
 
 interface Page {
   readonly url: string;
@@ -283,7 +283,7 @@ async function callOf(
   url: string,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<Page> {
-  const context = { accountId: '', runId: '', actionId: '', principal: UNAUTHENTICATED, signal };
+  const context = toolContext({ signal });
   return (await called.call({ url }, context)).output as Page;
 }
 

@@ -26,9 +26,9 @@ export class Runs {
   }
 
   /** With the account's ordinary role for agents. */
-  async agent(fields: object = {}): Promise<AgentDefinition> {
+  async agent(fields: object = {}, options: CallOptions = {}): Promise<AgentDefinition> {
     const role = await findRole(this.#app.database, this.#app.demo.account_id, 'agent');
-    return createdAgent(this.#app, { role_id: role.id, ...fields });
+    return createdAgent(this.#app, { role_id: role.id, ...fields }, options);
   }
 
   async trigger(agentId: string, body: object = {}, options: CallOptions = {}): Promise<AgentRun> {

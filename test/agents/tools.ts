@@ -67,6 +67,7 @@ export function toolContext(fields: Partial<ToolContext> = {}): ToolContext {
   return {
     accountId: fields.principal?.accountId ?? '',
     runId: newId('agentRun'),
+    conversationId: null,
     actionId: newId('agentAction'),
     principal: UNAUTHENTICATED,
     signal: new AbortController().signal,

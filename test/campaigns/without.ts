@@ -47,6 +47,7 @@ const REQUESTS: Readonly<Record<string, RegExp>> = {
   compliance:
     /\/v1\/(erasures|exports|account\/retention)|\/(exports|actions\/(erase|redact|restore))\b|'DELETE', `?[^,]*conversations\/[^/,]*[`'],?|set-legal-hold/,
   'customer-cards': /customer-card-source|participants\/[^/]+\/card/,
+  questions: /actions\/(answer|withdraw)$/,
   mail: /\/v1\/(mail|messaging\/inboxes)|\/(email|actions\/resend)\b/,
   'platform-events': /\/v1\/events/,
   push: /push-subscriptions|push-worker/,

@@ -93,6 +93,7 @@ const NOT_EXPORTED: Readonly<Record<string, string>> = {
   compliance_jobs: 'what admins asked for',
   conversation_activity: 'made of messages',
   customer_card_sources: BY_ADMINS,
+  questions: 'ids and times; the message shows the question',
   digests: IDS,
   entities: BY_ADMINS,
   group_members: BY_ADMINS,

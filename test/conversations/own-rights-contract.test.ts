@@ -137,6 +137,7 @@ t.test(
       'unblock_actor',
       'update_message',
       'update_participant',
+      'withdraw_question',
     ]);
     for (const { path, method, permission, own } of routes) {
       const { description } = paths[path.replace(/:(\w+)/g, '{$1}')]![method.toLowerCase()]!;

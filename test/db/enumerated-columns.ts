@@ -228,6 +228,7 @@ const ENUMERATIONS: Enumerations = {
     environment: { production: true, sandbox: true },
     platform: { apns: true, fcm: true },
   },
+  questions: { status: { answered: true, expired: true, open: true, withdrawn: true } },
   roles: {
     type: { admin: true, agent: true, sales_rep: true, scanner: true, user: true },
   },

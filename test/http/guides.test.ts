@@ -51,6 +51,7 @@ const OWN: ReadonlyMap<string, string> = new Map([
   ['4000', String(hooks)],
   ["'slack-export.zip'", JSON.stringify(slackExport)],
   ["'@modelcontextprotocol/client'", `'${import.meta.resolve('@modelcontextprotocol/client')}'`],
+  ["'@dbos-inc/dbos-sdk'", `'${new URL('../support/dbos.js', import.meta.url).href}'`],
   ["'standardwebhooks'", `'${import.meta.resolve('standardwebhooks')}'`],
 ]);
 
@@ -81,6 +82,7 @@ t.test('the guides of features stand between those of the core, and go with thei
       'agent',
       'assistants',
       'webhooks',
+      'workflows',
       'move-in',
       'customer-cards',
       'sdk',

@@ -80,6 +80,8 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
       '422 validation_failed attachments[0].url',
     ],
     [message({ mentions: ['x', 'y', 'x'] }), '422 validation_failed mentions[2]'],
+    [message({ question: { text: 'x', type: 'select' } }), '400 missing_field question.options'],
+    [message({ question: { text: 'x', type: 'form' } }), '400 missing_field question.fields'],
   ],
   forward_message: [
     [{ conversation_id: 'cnv_x', client_message_id: ' ' }, '400 missing_field client_message_id'],
@@ -92,6 +94,7 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
     [{ scheduled_at: '2020-01-01T00:00:00Z' }, '422 validation_failed scheduled_at'],
     [{ mentions: ['x', 'x'] }, '422 validation_failed mentions[1]'],
   ],
+  answer_question: [[{ revision: 1, option: 'a', values: {} }, '422 validation_failed values']],
   create_alert: 'none',
   approve_reply_draft: 'none',
   reject_reply_draft: 'none',

@@ -56,6 +56,7 @@ const imported = (fields: object) => ({
   messages: [{ ...message({ author_id: OURS.actor, created_at: '2020-01-01T00:00:00Z' }), ...fields }],
 });
 const agent = { name: 'A', slug: 'a', category_code: 'c', trigger_type: 'manual', config: {} };
+const QUESTION = { text: 'Sail?', type: 'buttons', options: [{ value: 'yes' }] };
 const NOTICE = { category: 'order.updated', title: 'Ahoy' };
 const person = () => ({ type: 'user', actor_id: OURS.actor });
 
@@ -142,6 +143,13 @@ const REFERENCES: readonly Reference[] = [
     'actor',
     (id) => message({ mentions: [id] }),
     '422 validation_failed mentions[0]',
+  ),
+  reference(
+    'send_message',
+    'question.actor_ids[]',
+    'actor',
+    (id) => message({ question: { ...QUESTION, actor_ids: [id] } }),
+    '422 validation_failed question.actor_ids[0]',
   ),
   reference(
     'update_message',
@@ -575,6 +583,7 @@ t.test('a user that the caller does not know is answered like one that is absent
     'unblock_actor id',
     'add_participant actor_id',
     'send_message mentions[]',
+    'send_message question.actor_ids[]',
     'create_notifications recipient_ids[]',
   ]);
 });

@@ -74,6 +74,6 @@ t.test('what a feature handles is dropped by name in a build without it', async 
 
 t.test('each event of webhooks that is none of a conversation has a feature that reads it', async (t) => {
   const read = HOOKS.all('eventReaders').flatMap((readers) => Object.keys(readers));
-  t.strictSame(read.sort(), ['*', 'agent_run.completed', 'email.received']);
+  t.strictSame(read.sort(), ['*', 'agent_run.completed', 'email.received', 'message.question_ended']);
   for (const name of read.filter((name) => name !== '*')) t.ok(WEBHOOK_EVENTS.some((it) => it === name));
 });

@@ -1,7 +1,7 @@
 /**
  * The scenarios of the protocol's own conformance suite against a running server. Most of them call
- * tools, prompts and resources of a fixture, which no real server has: conformance-failures.yaml has
- * each with its reason, and one that passes although it is there fails this test too.
+ * tools, prompts and resources of a fixture, which no real server has: conformance-failures.yaml
+ * has each with its reason, and one that passes although it is there fails this test too.
  *
  * Without influence: PAGES.
  */

@@ -163,6 +163,61 @@ t.test('every socket and webhook gets what its version has, whichever node it co
   await current.kill('SIGTERM');
 });
 
+t.test('callbacks of questions wait for a node that knows them', async (t) => {
+  const current = (await startNode(t, options)).at(NEWEST_VERSION);
+  const database = await openDatabase({ url: databaseUrl, log });
+  t.teardown(() => database.close());
+  const receiver = await WebhookReceiver.start(t);
+  receiver.answer = () => 500;
+  const url = receiver.url;
+  await earlier.call('POST', '/v1/webhooks', { url: `${url}/plain`, event_types: ['message.created'] });
+  await current.call('POST', '/v1/account/question-callbacks/actions/rotate-secret', {});
+  const { body } = await current.send(conversationId, {
+    question: {
+      text: 'Sail?',
+      type: 'buttons',
+      options: [{ value: 'yes' }],
+      callback_url: `${url}/callback`,
+    },
+  });
+  const { access_token: token } = current.demo.users.ada;
+  const answer = { revision: 1, option: 'yes' };
+  const path = `/v1/messaging/messages/${body.id}/actions/answer`;
+  t.equal((await current.call('POST', path, answer, token)).status, 200);
+  const deliveries = database.kysely
+    .selectFrom('webhook_deliveries')
+    .select(['event_type', 'attempts', 'status', 'next_try_at'])
+    .where('resource_id', '=', String(body.id))
+    .orderBy('event_type');
+  const tried = (first: string, least: number) =>
+    until(
+      async () => {
+        const rows = await deliveries.execute();
+        return rows.some(({ event_type, attempts }) => event_type === first && attempts >= least);
+      },
+      { what: `try ${least} of ${first}` },
+    );
+  await tried('message.created', 1);
+  await tried('message.question_ended', 1);
+  await current.kill('SIGKILL');
+
+  const due = '2020-01-01T00:00:00.000000Z';
+  await database.kysely
+    .updateTable('webhook_deliveries')
+    .set({ next_try_at: due })
+    .where('resource_id', '=', String(body.id))
+    .execute();
+  await tried('message.created', 2);
+  const left = (await deliveries.execute()).find(({ event_type }) => event_type !== 'message.created');
+  t.match(left, { status: 'pending', next_try_at: due }, 'the earlier node has not taken it');
+  receiver.answer = () => 200;
+  const next = await startNode(t, options);
+  await until(async () => (await deliveries.execute()).some(({ status }) => status === 'delivered'), {
+    what: 'the callback',
+  });
+  await next.kill('SIGTERM');
+});
+
 t.test('an SDK works with nodes of the release before its own, and of the one after', async (t) => {
   const current = await startNode(t, options);
   const ours = path.join(builtClient(), 'dist/index.js');

@@ -152,6 +152,7 @@ t.test('the status of the mail of a message: for the team alone, and of replies 
     imported: null,
     incomplete: null,
     event: null,
+    question: null,
     streaming_state: null,
     client_message_id: null,
     has_attachments: false,

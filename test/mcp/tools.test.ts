@@ -31,6 +31,7 @@ const NAMES = [
   'continue-agent-run',
   'approve-reply-draft',
   'reject-reply-draft',
+  'answer-question',
 ];
 
 for (const [title, open] of Object.entries(CLIENTS)) {

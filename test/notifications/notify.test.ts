@@ -211,6 +211,7 @@ function message(fields: Partial<MessageRow>): MessageRow {
     imported: null,
     incomplete: null,
     event: null,
+    question: null,
     ...fields,
   };
 }

@@ -350,6 +350,7 @@ function randomMessage(random: Random): TimelineRow {
     redaction: random.pick([null, { by: 'act_1', reason: randomText(random), at: time() }]),
     imported: random.pick([null, { import_id: 'imp_1', at: time(), by: actorOrNull() }]),
     incomplete: random.pick([null, 'length', 'content_filter', 'error']),
+    question: null,
     event: random.pick([null, { type: 'resolved', by: actorOrNull() }]),
     created_at: time(),
     updated_at: time(),

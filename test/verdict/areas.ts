@@ -17,6 +17,7 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
   ASIDE: [
     'src/features/cells',
     'src/features/customer-cards',
+    'src/features/questions',
     'src/features/identity',
     'src/features/import',
     'src/features/mcp',

@@ -96,6 +96,7 @@ t.test('a new event is sent at once, and recorded with its outcome', async (t) =
     ...fields,
     resource_id: one.delivery.resource_id,
     change: null,
+    url: null,
     was_delivered: false,
     status: 'delivered',
     attempts: 1,

@@ -117,6 +117,7 @@ export function firstTry(
     change: null,
     occurred_at: new Date(lastUs / 1_000).toISOString(),
     trace: null,
+    url: null,
     attempts: 0,
     ...fields,
   };

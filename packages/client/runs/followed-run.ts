@@ -88,7 +88,8 @@ export class FollowedRun implements LoadedPart<RunSnapshot> {
     if (isOver) this.#subscription?.unsubscribe();
     else this.#subscribe(run.conversation_id ?? null);
     this.#stopAgain?.();
-    const everyMs = isOver ? undefined : run.status === 'awaiting_approval' ? WAITING_MS : RUNNING_MS;
+    // A run that waits for people, for approval or an answer, may do so for days.
+    const everyMs = isOver ? undefined : /^await/.test(run.status) ? WAITING_MS : RUNNING_MS;
     if (everyMs !== undefined) this.#stopAgain = this.#host.timing.after(everyMs, () => this.#reads.wake());
     return false;
   }

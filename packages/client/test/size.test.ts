@@ -16,7 +16,7 @@ const KB = 1_000;
 const RARE = {
   uploads: '/v1/messaging/attachments/upload-url',
   'fallback transports': '/v1/realtime/${',
-  runs: 'awaiting_approval',
+  runs: '^await',
   push: 'applicationServerKey',
 };
 

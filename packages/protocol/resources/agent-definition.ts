@@ -15,8 +15,8 @@ import {
   Times,
   where,
 } from '../schema/schema.ts';
-import { Since } from '../schema/since.ts';
-import { AvailableTool, BUILT_IN_TOOLS } from './available-tool.ts';
+import { MEMBERS_SINCE, Since } from '../schema/since.ts';
+import { AvailableTool, BUILT_IN_SINCE, BUILT_IN_TOOLS } from './available-tool.ts';
 import { AvatarKey } from './avatar.ts';
 import { EventType } from './event-type.ts';
 import { Role } from './role.ts';
@@ -174,7 +174,7 @@ describe(TriggerConfigInput, {
 });
 
 const ToolInput = Body({
-  tool: OneOf(BUILT_IN_TOOLS),
+  tool: OneOf(BUILT_IN_TOOLS, { [MEMBERS_SINCE]: BUILT_IN_SINCE }),
   config_json: Type.Optional(Type.String({ maxLength: AGENT_LIMITS.toolConfigCharacters })),
   sort_order: Type.Optional(Type.Integer({ minimum: -1_000_000, maximum: 1_000_000 })),
   require_review: Type.Optional(Type.Boolean()),
@@ -203,7 +203,9 @@ const AgentConfigInput = Body({
       propertyNames: { maxLength: 100 },
     }),
   ),
-  tools: Type.Optional(Type.Array(ToolInput, { maxItems: BUILT_IN_TOOLS.length })),
+  tools: Type.Optional(
+    Type.Array(ToolInput, { maxItems: BUILT_IN_TOOLS.length, [MEMBERS_SINCE]: BUILT_IN_SINCE }),
+  ),
 });
 export type AgentConfigInput = Static<typeof AgentConfigInput>;
 

@@ -34,6 +34,8 @@ export const AUDIT_ACTIONS = [
   'message.deleted',
   'message.canceled',
   'message.redacted',
+  'message.question_answered',
+  'message.question_withdrawn',
   'messages.imported',
   'messages.purged',
   'retention.changed',
@@ -130,6 +132,8 @@ export const AUDIT_ACTIONS_SINCE: MembersSince<(typeof AUDIT_ACTIONS)[number]> =
   'push_app.deleted': '1.4.harbor',
   'email.complained': '1.4.harbor',
   'email.complaint_lifted': '1.4.harbor',
+  'message.question_answered': '1.5.harbor-preview.1',
+  'message.question_withdrawn': '1.5.harbor-preview.1',
 };
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

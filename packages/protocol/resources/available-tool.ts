@@ -1,12 +1,16 @@
 import { type Static, Type } from 'typebox';
 import { describe, Identity, OneOf } from '../schema/schema.ts';
+import type { MembersSince } from '../schema/since.ts';
 
 /** `built_in` tools are attached one by one; `api_endpoint` tools call an endpoint as the agent. */
 export const TOOL_CATEGORIES = ['built_in', 'api_endpoint'] as const;
 
 /** The built-in tools by their slugs (docs/contract.md#tools). */
-export const BUILT_IN_TOOLS = ['create_artifact', 'read_doc', 'fetch_url'] as const;
+export const BUILT_IN_TOOLS = ['create_artifact', 'read_doc', 'fetch_url', 'ask_person'] as const;
 export type BuiltInTool = (typeof BUILT_IN_TOOLS)[number];
+
+/** The versions that brought later ones. */
+export const BUILT_IN_SINCE: MembersSince<BuiltInTool> = { ask_person: '1.5.harbor-preview.1' };
 
 /** A tool for agents (docs/contract.md#tools), with the JSON Schema of its configuration. */
 export const AvailableTool = Type.Object({

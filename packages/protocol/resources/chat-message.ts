@@ -18,7 +18,7 @@ import {
   where,
   whereOrNull,
 } from '../schema/schema.ts';
-import { Since } from '../schema/since.ts';
+import { SINCE, Since } from '../schema/since.ts';
 import { Actor, ENTITY_TYPES, Entity, MentionedMessage } from './actor.ts';
 import { AgentRun, INCOMPLETE_REASONS } from './agent-run.ts';
 import { ATTACHMENT_KINDS, Attachment } from './attachment.ts';
@@ -26,6 +26,7 @@ import { Conversation } from './conversation.ts';
 import { SENT_EMAIL_STATUSES } from './email.ts';
 import { MESSAGE_LIMITS } from './message-limits.ts';
 import { METADATA_TEXTS, MetadataField, MetadataPatch } from './metadata.ts';
+import { Question, QuestionInput } from './question.ts';
 import { MessageReaction, REACTION_LIMITS } from './reaction.ts';
 import { Thread } from './thread.ts';
 
@@ -132,6 +133,7 @@ export const ChatMessage = Type.Object({
   incomplete: Since('1.4.harbor', Nullable(OneOf(INCOMPLETE_REASONS))),
   event: Since('1.4.harbor', Nullable(StatedEvent)),
   approved_by: Since('1.4.harbor', Nullable(Type.String())),
+  question: Since('1.5.harbor-preview.1', Nullable(Question)),
 });
 export type ChatMessage = Static<typeof ChatMessage>;
 export type Visibility = ChatMessage['visibility'];
@@ -203,6 +205,7 @@ describe(ChatMessage, {
     'The event that a message of the service states, for clients that word it themselves; `body` has it in English. Null for every other message.',
   approved_by:
     'Id of the actor that approved the draft of the message. Null for every other message, for drafts approved before this field existed, and to customers.',
+  question: 'What the message asks, and the answer. Null where it asks nothing; `body` has it as plain text.',
 });
 
 /** The parameter `include[]` of Send Message and others that answer with the caller's message. */
@@ -300,6 +303,7 @@ export const SendMessageBody = Body({
   attachments: Type.Optional(Type.Array(AttachmentInput, { maxItems: MESSAGE_LIMITS.attachments })),
   mentions: Type.Optional(Mentions),
   metadata: MetadataField,
+  question: Since('1.5.harbor-preview.1', QuestionInput),
 });
 export type SendMessageBody = Static<typeof SendMessageBody>;
 
@@ -325,6 +329,8 @@ describe(SendMessageBody, {
   mentions:
     "Actor ids of participants who are mentioned. They are notified even where they have muted the conversation. `@slug` of an agent and `@name`, the part of a user's email address before its `@`, mention participants in the body as well, outside of code, quotes, links and addresses; at most 50 together.",
   metadata: METADATA_TEXTS.given,
+  question:
+    'What the message asks, with buttons, a selection or a form. Without `body`, its text and its choices become the body. Not in a draft or a scheduled message, and not from customers.',
 });
 demand(
   SendMessageBody,
@@ -332,6 +338,7 @@ demand(
     { required: ['body'], properties: { body: { minLength: 1 } } },
     { required: ['attachments'], properties: { attachments: { minItems: 1 } } },
     { required: ['link_resource_type', 'link_resource_id'] },
+    Object.assign({ required: ['question'] }, { [SINCE]: '1.5.harbor-preview.1' }),
   ],
   [where('mode', 'draft', 'mode', 'channel'), whereOrNull('mode', 'send', 'client_message_id')],
   together('link_resource_type', 'link_resource_id'),

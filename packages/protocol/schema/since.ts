@@ -127,6 +127,7 @@ function requiredAt(age: number, schema: object): string[] {
 /** Returns the known part under a keyword of a schema; undefined if there is none. */
 function partAt(age: number, keyword: string, part: unknown, schema: object): unknown {
   if (keyword === 'enum') return membersAt(age, part as readonly unknown[], schema);
+  if (keyword === 'maxItems') return Number(part) - laterMembers(age, schema);
   if (keyword !== MEMBERS_SINCE) return copyAt(age, part);
   const all = Object.entries(part as MembersSince);
   const known = all.filter(([, version = VERSIONS[0]]) => ageOf(version) <= age);
@@ -138,6 +139,12 @@ function membersAt(age: number, members: readonly unknown[], schema: object): re
   const { [MEMBERS_SINCE]: since = {} } = schema as { readonly [MEMBERS_SINCE]?: MembersSince };
   const known = members.filter((member) => ageOf(since[String(member)] ?? VERSIONS[0]) <= age);
   return known.length === members.length ? members : known;
+}
+
+/** Returns how many members came later of the closed set that a list has once each. */
+function laterMembers(age: number, schema: object): number {
+  const { [MEMBERS_SINCE]: since = {} } = schema as { readonly [MEMBERS_SINCE]?: MembersSince };
+  return Object.values(since).filter((version = VERSIONS[0]) => ageOf(version) > age).length;
 }
 
 /** Returns whether callers of this version lack what the schema declares. */

@@ -2,14 +2,15 @@ import { type ActionStatus, OPEN_STATUSES, type RunStatus } from '../resources/r
 import type { Transitions } from './transitions.ts';
 
 /**
- * All changes of `agent_run.status` (docs/contract.md#runs). No tool asks people for more than
- * approval, so no move leads to `awaiting_input`. `none`: there is no run yet.
+ * All changes of `agent_run.status` (docs/contract.md#runs). `none`: there is no run yet.
  */
 export const RUN_MOVES = {
   trigger: { from: ['none'], to: 'pending', when: 'a message, an event, a schedule or a person starts it' },
   start: { from: ['pending'], to: 'running', when: 'a node takes it up' },
   pause: { from: ['running'], to: 'awaiting_approval', when: 'a call needs the approval of a person' },
   continue: { from: ['awaiting_approval'], to: 'running', when: 'every call that waited is decided' },
+  ask: { from: ['running'], to: 'awaiting_input', when: 'a call of `ask_person` waits for an answer' },
+  answer: { from: ['awaiting_input'], to: 'running', when: 'every question that it asked has ended' },
   complete: { from: ['running'], to: 'completed', when: 'the agent has finished its reply' },
   fail: {
     from: OPEN_STATUSES,

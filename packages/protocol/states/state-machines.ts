@@ -2,6 +2,7 @@ import type { MEMBERSHIPS } from '../resources/participant.ts';
 import { ACTION_MOVES, RUN_MOVES } from './agent-run-states.ts';
 import { MESSAGE_MOVES } from './message-states.ts';
 import { NOTIFICATION_MOVES } from './notification-states.ts';
+import { QUESTION_MOVES } from './question-states.ts';
 import type { Transitions } from './transitions.ts';
 import { WORKFLOW } from './workflow.ts';
 
@@ -30,6 +31,11 @@ export const STATE_MACHINES: readonly StateMachine[] = [
     about:
       'Only `sent` messages stand in the timeline and have a sequence. A draft waits for a person, a scheduled message for its time.',
     moves: MESSAGE_MOVES,
+  },
+  {
+    field: 'chat_message.question.status',
+    about: 'A question is answered once, by whichever of those that may comes first, or it ends without.',
+    moves: QUESTION_MOVES,
   },
   {
     field: 'conversation.workflow_status',

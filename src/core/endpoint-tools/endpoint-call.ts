@@ -116,7 +116,7 @@ function shortName(name: string): string {
 }
 
 /** Removes the schema library's own additions, and keywords that only ajv knows. */
-export function plain(schema: object): object {
+export function plain(schema: object): Record<string, unknown> {
   return JSON.parse(JSON.stringify(schema, (key, value) => (key === 'discriminator' ? undefined : value)));
 }
 

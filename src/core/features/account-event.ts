@@ -30,6 +30,8 @@ export interface AccountEvent {
   readonly trace?: TraceContext | undefined;
   /** The input of the run that it starts, or null if it starts none. */
   readonly input: object | null;
+  /** An address of the account that is sent it beside its webhooks, or null or absent. */
+  readonly callbackUrl?: string | null;
   /** Returns undefined if the resource is gone. */
   data(): Promise<EventData | undefined>;
 }

@@ -14,6 +14,7 @@ import { readActors } from './actor.ts';
 import { type Downloads, readAttachments } from './attachment.ts';
 import { type EncodedRows, type LargeText, type RowKey, type RowKind, withFields } from './encoded-rows.ts';
 import { metadataFor, NO_METADATA } from './metadata.ts';
+import { presentQuestion, questionForCustomer } from './question.ts';
 
 export const MESSAGE_COLUMNS = [
   'id',
@@ -50,6 +51,7 @@ export const MESSAGE_COLUMNS = [
   'imported',
   'incomplete',
   'event',
+  'question',
 ] as const satisfies readonly (keyof Schema['messages'])[];
 
 /** A message as a row of Postgres; voids have the status 'void' and are never shown. */
@@ -198,6 +200,7 @@ function forTeam(row: MessageRow, viewer: Viewer, expansions: MessageExpansions)
     incomplete: row.deleted_at === null ? row.incomplete : null,
     event: row.event && { ...row.event },
     approved_by: row.outcome?.approved_by ?? null,
+    question: row.question && presentQuestion(row.question),
   };
 }
 
@@ -246,6 +249,7 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
     reply_to_id,
     imported,
     event,
+    question,
   } = message;
   const isOfTeam = author_id !== null && author_id !== sender_id;
   // An approved draft: customers never see it being written.
@@ -271,6 +275,7 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
     incomplete: null,
     event: event && { ...event, by: null },
     approved_by: null,
+    question: question && questionForCustomer(question),
     edited_at: edited_at !== null && sent_at !== null && edited_at > sent_at ? edited_at : null,
     created_at: sent_at ?? created_at,
     metadata: metadataFor(CUSTOMERS, message.metadata),

@@ -113,6 +113,8 @@ interface AgentTables {
     expires_at: string | null;
     started_at: string | null;
     completed_at: string | null;
+    /** The message whose question a person is to answer; null once it has ended. */
+    awaits: string | null;
   };
 }
 

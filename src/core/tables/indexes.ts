@@ -29,6 +29,7 @@ export const INDEXES: Indexes = {
     notifications_work: {
       on: "notifications (recipient_id, category) WHERE subject IS NOT NULL AND status <> 'dismissed'",
     },
+    agent_run_actions_awaits: { on: 'agent_run_actions (awaits) WHERE awaits IS NOT NULL' },
     notifications_subject: { on: 'notifications (subject, recipient_id) WHERE subject IS NOT NULL' },
     actors_customer_address: { on: 'actors (account_id, lower(handle)) WHERE customer' },
     // The index for resuming an author's own feed. A plain send does not touch it.

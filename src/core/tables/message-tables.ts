@@ -9,6 +9,7 @@ import type {
 } from '@parley/protocol/resources/chat-message.ts';
 import type { SentEmailStatus } from '@parley/protocol/resources/email.ts';
 import type { Notification } from '@parley/protocol/resources/notification.ts';
+import type { Question } from '@parley/protocol/resources/question.ts';
 import type { ColumnType, Generated } from 'kysely';
 import type { MetadataColumn } from '../../platform/db/tables/metadata-column.ts';
 import type { Streamed, Time } from '../../platform/db/tables/touched.ts';
@@ -65,6 +66,8 @@ interface MessageTables {
     incomplete: IncompleteReason | null;
     /** Null unless the message states an event that has a type. */
     event: ColumnType<StatedEvent | null, StatedEvent | null | undefined, never>;
+    /** What it asks, with its state and its answer (features/questions/). */
+    question: ColumnType<Question | null, Question | null | undefined, string | null>;
   };
 
   attachments: {

@@ -17,6 +17,7 @@ import { followApproval } from './runs/effects/approval-notifications.ts';
 import { runEvents } from './runs/effects/events.ts';
 import { onRunEnded } from './runs/effects/on-run-ended.ts';
 import { Runner } from './runs/execution/runner.ts';
+import { onQuestionEnded, withdrawQuestions } from './runs/state/answers.ts';
 import { RUN_APPROVAL, RUN_DUE, RUN_ENDED } from './runs/state/outbox-topics.ts';
 import { readEndedRun } from './runs/state/store.ts';
 import { ToolCatalogue } from './tools/catalogue.ts';
@@ -52,7 +53,10 @@ export const agents: Feature = {
         completed: (messages) => triggers.onMessages(messages),
         changed: ({ changes }) => triggers.changed(changes),
         conversationCreated: (created) => triggers.onConversationCreated(created),
-        happened: (event) => triggers.happened(event),
+        async happened(event) {
+          if (event.type === 'message.question_ended') await onQuestionEnded(database, event.resourceId);
+          await triggers.happened(event);
+        },
       },
       join({ writePath, lockedWrites, routes, happened }) {
         // The tools are derived from the routes, which include the routes of the tools.
@@ -75,7 +79,7 @@ export const agents: Feature = {
               const run = await readEndedRun(database, id);
               if (run === undefined) return;
               await onRunEnded({ database, writePath }, run);
-              if (run.status !== 'completed') return;
+              if (run.status !== 'completed') return withdrawQuestions(database, id);
               const { account_id: accountId, actor_id: by, conversation_id, completed_at: at } = run;
               const completed = {
                 type: 'agent_run.completed',

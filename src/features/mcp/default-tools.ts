@@ -14,8 +14,7 @@ export interface DefaultTool {
 
 /**
  * Few enough for a model to choose from, in the order in which they are listed: to read, to write,
- * to follow, to have agents work, and to decide for them. Questions of agents to people belong
- * behind the approvals.
+ * to follow, to have agents work, and to decide for them and answer them.
  */
 export const DEFAULT_TOOLS: readonly DefaultTool[] = [
   { endpoint: 'get_me', use: 'Says who the caller is and what it may do.' },
@@ -62,4 +61,8 @@ export const DEFAULT_TOOLS: readonly DefaultTool[] = [
   },
   { endpoint: 'approve_reply_draft', use: 'Sends a draft. Ask the person that you act for first.' },
   { endpoint: 'reject_reply_draft', use: 'Rejects a draft, so that it is not sent.' },
+  {
+    endpoint: 'answer_question',
+    use: 'Answers the question of a message, which has one answer. Ask the person that you act for first.',
+  },
 ];

@@ -30,7 +30,7 @@ export async function attempt(
   if (trace !== undefined) headers.traceparent = formatTraceparent(childTrace(trace));
   try {
     const { status, retryAfterMs, beginning, contentType } = await posts.post({
-      url: to.target,
+      url: targetOf(to, delivery),
       scope: to.id,
       headers,
       body,
@@ -46,6 +46,11 @@ export async function attempt(
     const none = { ...took(), answer: null, contentType: null };
     return { ...none, result: 'failed', error: CONDITIONS[error.condition], statusCode: null, isRefused };
   }
+}
+
+/** Returns where a delivery goes. */
+export function targetOf(to: Pick<Receiver, 'target'>, { url }: Pick<Delivery, 'url'>): URL {
+  return url === null ? to.target : new URL(url);
 }
 
 /** Milliseconds for which the outcome of a try waits for the text of the answer. */

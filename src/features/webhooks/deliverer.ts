@@ -4,7 +4,7 @@ import type { DueWatch } from '../../platform/db/queue/due-watch.ts';
 import { GatheredWrites } from '../../platform/db/queue/gathered-writes.ts';
 import type { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { Sender } from '../../platform/outbound/sender.ts';
-import { attempt } from './attempt.ts';
+import { attempt, targetOf } from './attempt.ts';
 import type { Delivery, FirstTry, Outcome, ReadData } from './delivery.ts';
 import {
   addDeliveries,
@@ -146,7 +146,8 @@ export class Deliverer {
         return this.#release(one);
       }
       if (outcome.result === 'failed' && outcome.isRefused === true) {
-        const about = { webhook: receiver.id, host: receiver.target.host, delivery: one.delivery.id };
+        const { host } = targetOf(receiver, one.delivery);
+        const about = { webhook: receiver.id, host, delivery: one.delivery.id };
         log.info(about, 'a webhook was not called, because its address is not public');
       }
       this.#settle(one, this.#stateAfter(one.delivery, outcome));

@@ -8,7 +8,7 @@ import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset
 import { statement } from '../../platform/db/connection/statement.ts';
 import { type Due, LeasedRows } from '../../platform/db/queue/leased-rows.ts';
 import type { Delivery, DeliveryRow, KeptTry, Tried } from './delivery.ts';
-import type { WebhookRow } from './webhook-store.ts';
+import { IS_TRIED, type WebhookRow } from './webhook-store.ts';
 
 /** The state that is stored after a try, or for an untried delivery. */
 export type DeliveryState = Omit<Tried, 'next_try_at' | 'tries'> &
@@ -118,24 +118,24 @@ const IS_OF_DIRECT = statement<[conversationId: string], object>('is-of-direct-m
     SELECT FROM conversations c WHERE c.id = $1 AND c.${IS_DIRECT}`;
 
 const COLUMNS = `webhook_id, id, event_id, event_type, conversation_id, sequence, head, resource_id, change, occurred_at,
-      trace`;
+      trace, url`;
 
 // Sorted, so that two nodes that handle the same events cannot deadlock.
 const INSERT = statement<[deliveries: string]>('insert-webhook-deliveries')`
     INSERT INTO webhook_deliveries (${COLUMNS},
       status, attempts, next_try_at, last_status_code, last_error, last_ms, tries)
     SELECT DISTINCT ON (e.webhook_id, e.id) e.webhook_id, e.id, e.event_id, e.event_type, e.conversation_id, e.sequence, e.head, e.resource_id, e.change,
-      e.occurred_at, e.trace,
+      e.occurred_at, e.trace, e.url,
       CASE WHEN refused THEN 'failed' ELSE e.status END, e.attempts,
       CASE WHEN NOT refused THEN clock_timestamp() + e.due_in_ms * interval '1 ms' END, e.last_status_code,
       CASE WHEN refused THEN 'webhook_disabled' ELSE e.last_error END, e.last_ms, e.tries::jsonb
     FROM json_to_recordset($1::json) AS e(webhook_id text, id text, event_id text, event_type text,
         conversation_id text, sequence bigint, head bigint, resource_id text, change jsonb, occurred_at timestamptz,
-        trace text, status text, attempts integer, due_in_ms double precision, last_status_code integer,
+        trace text, url text, status text, attempts integer, due_in_ms double precision, last_status_code integer,
         last_error text, last_ms integer, tries text)
       JOIN webhooks w ON w.id = e.webhook_id
-        AND (w.disabled_reason IS DISTINCT FROM 'backlog' OR e.status = 'delivered'),
-      LATERAL (SELECT w.status = 'disabled' AND e.status = 'pending' AS refused) AS r
+        AND (w.disabled_reason IS DISTINCT FROM 'backlog' OR w.is_callback OR e.status = 'delivered'),
+      LATERAL (SELECT NOT ${IS_TRIED} AND e.status = 'pending' AS refused) AS r
     ORDER BY e.webhook_id, e.id, e.status = 'pending'
     ON CONFLICT (webhook_id, id) DO UPDATE SET status = excluded.status, attempts = excluded.attempts,
       next_try_at = excluded.next_try_at, last_status_code = excluded.last_status_code,
@@ -157,7 +157,7 @@ const WAITING = `waiting AS (
 export const HAS_DUE = `EXISTS (
     WITH RECURSIVE ${WAITING}
     SELECT FROM waiting
-    WHERE (SELECT w.status FROM webhooks w WHERE w.id = waiting.webhook_id) = 'enabled' AND EXISTS (
+    WHERE (SELECT ${IS_TRIED} FROM webhooks w WHERE w.id = waiting.webhook_id) AND EXISTS (
       SELECT FROM webhook_deliveries d
       WHERE d.webhook_id = waiting.webhook_id AND d.status = 'pending' AND d.next_try_at <= statement_timestamp()
     ))`;
@@ -185,7 +185,7 @@ export const DELIVERIES = new LeasedRows<
     with: `RECURSIVE ${WAITING}, found AS (
       SELECT taken.webhook_id, taken.id, w.include_direct
       FROM (SELECT webhook_id FROM waiting WHERE webhook_id IS NOT NULL ORDER BY random()) AS waiting
-        JOIN webhooks w ON w.id = waiting.webhook_id AND w.status = 'enabled'
+        JOIN webhooks w ON w.id = waiting.webhook_id AND ${IS_TRIED}
         LEFT JOIN unnest($2::text[], $3::integer[]) AS busy(webhook_id, room) ON busy.webhook_id = w.id,
         LATERAL (
           SELECT d.webhook_id, d.id FROM webhook_deliveries d
@@ -215,7 +215,7 @@ export const DELIVERIES = new LeasedRows<
   },
   measured: `
     WITH RECURSIVE ${WAITING}, enabled AS MATERIALIZED (
-      SELECT w.id FROM waiting JOIN webhooks w ON w.id = waiting.webhook_id AND w.status = 'enabled'
+      SELECT w.id FROM waiting JOIN webhooks w ON w.id = waiting.webhook_id AND ${IS_TRIED}
     )
     SELECT
       (SELECT count(*) FROM (

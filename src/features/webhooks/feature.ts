@@ -1,5 +1,7 @@
 import type { Feature } from '../../core/features/feature.ts';
 import { GuardedPost } from '../../platform/outbound/guarded-post.ts';
+import { callbackRoutes } from './callback-routes.ts';
+import { callbacks } from './callbacks.ts';
 import { Completeness } from './completeness.ts';
 import { completenessRoutes } from './completeness-routes.ts';
 import { Deliverer } from './deliverer.ts';
@@ -34,6 +36,7 @@ export function webhooksBy(times: WebhookTimes): Feature {
           },
         },
       },
+      callbacks,
       operationTexts: new URL('operations.md', import.meta.url),
       guide: { name: 'webhooks', file: new URL('guide.md', import.meta.url), place: 66 },
     },
@@ -81,6 +84,7 @@ export function webhooksBy(times: WebhookTimes): Feature {
             routes: {
               settings: [
                 ...webhookRoutes(node),
+                ...callbackRoutes(node),
                 ...deliveryRoutes(database, deliverer, readData),
                 ...completenessRoutes(database, completeness, replays),
               ],

@@ -31,6 +31,8 @@ export class Health {
 
   note(written: readonly Recorded[]): void {
     for (const { delivery, state } of written) {
+      // One address of a question says nothing about those of others.
+      if (delivery.url !== null) continue;
       if (state.status === 'delivered') this.#succeeded.add(delivery.webhook_id);
       else if (state.last_error === 'gone') this.#gone.add(delivery.webhook_id);
       else if (state.last_error !== null) this.#failed.add(delivery.webhook_id);

@@ -45,4 +45,5 @@ export function wants(
 const READ = statement<
   [],
   Pick<WebhookRow, 'id' | 'account_id' | 'include_direct' | 'version' | 'event_types'>
->('read-listening-webhooks')`SELECT id, account_id, include_direct, version, event_types FROM webhooks`;
+>('read-listening-webhooks')`SELECT id, account_id, include_direct, version, event_types FROM webhooks
+    WHERE NOT is_callback`;

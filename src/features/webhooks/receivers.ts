@@ -3,6 +3,7 @@ import { RevocableCache } from '../../api/access/revocable-cache.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Receiver } from './delivery.ts';
+import { IS_TRIED } from './webhook-store.ts';
 
 /**
  * Caches the receivers of webhooks until a change is announced. Disabled webhooks are cached too,
@@ -44,5 +45,5 @@ type ReceiverRow = Omit<Receiver, 'version' | 'target'> & {
 
 const READ = statement<[id: string], ReceiverRow>('read-webhook-receiver')`
     SELECT w.id, w.account_id, w.url, w.version, w.secret, w.previous_secret, w.previous_secret_until,
-      w.status = 'enabled' AND a.deleted_at IS NULL AS is_open
+      ${IS_TRIED} AND a.deleted_at IS NULL AS is_open
     FROM webhooks w JOIN accounts a ON a.id = w.account_id WHERE w.id = $1`;

@@ -1,7 +1,7 @@
 import { timedId } from '@parley/protocol/ids.ts';
 import { EVENT_DATA } from '@parley/protocol/socket/event-data.ts';
 import { formatTraceparent, type TraceContext } from '@parley/protocol/traceparent.ts';
-import type { Version } from '@parley/protocol/versions.ts';
+import { keptVersion, type Version } from '@parley/protocol/versions.ts';
 import { LRUCache } from 'lru-cache';
 import type { ConversationCreated } from '../../core/conversations/outbox-topics.ts';
 import type { Change } from '../../core/events/changes.ts';
@@ -14,6 +14,7 @@ import type { Downloads } from '../../core/resources/attachment.ts';
 import { presentForTeam } from '../../core/resources/message.ts';
 import { bounded } from '../../platform/bounded.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import { findCallbacks } from './callbacks.ts';
 import type { Deliverer } from './deliverer.ts';
 import type { Delivery, FirstTry } from './delivery.ts';
 import { addDeliveries, pending } from './delivery-store.ts';
@@ -93,7 +94,8 @@ export class EventRecorder {
   /** Records an event other than a change of a conversation. */
   async happened(event: Omit<AccountEvent, 'by' | 'runId' | 'input'>, isRepeated: boolean): Promise<void> {
     const { type, accountId, conversationId, resourceId, at, trace, eventId } = event;
-    if (!this.#options.listeners.found.webhooks.has(accountId)) return;
+    const { callbackUrl = null } = event;
+    if (callbackUrl === null && !this.#options.listeners.found.webhooks.has(accountId)) return;
     const [place, data] = await Promise.all([
       conversationId === null
         ? { accountId, conversationId, isDirect: false }
@@ -101,7 +103,7 @@ export class EventRecorder {
       event.data(),
     ]);
     if (place === undefined || data === undefined) return;
-    const recorded = { type, at, ...place, resourceId, trace, data, eventId };
+    const recorded = { type, at, ...place, resourceId, trace, data, eventId, callbackUrl };
     await this.#record(await this.#withHeads([recorded]), isRepeated);
   }
 
@@ -143,7 +145,9 @@ export class EventRecorder {
   /** Adds the highest sequence of each conversation. */
   async #withHeads(events: readonly RecordedEvent[]): Promise<RecordedEvent[]> {
     const { database, listeners } = this.#options;
-    const awaited = events.filter(({ accountId }) => listeners.found.webhooks.has(accountId));
+    const awaited = events.filter(
+      ({ accountId, callbackUrl }) => callbackUrl != null || listeners.found.webhooks.has(accountId),
+    );
     const ids = new Set(awaited.flatMap(({ conversationId }) => conversationId ?? []));
     const heads = ids.size === 0 ? undefined : await readHeads(database.pipeline, [...ids]);
     return awaited.map((event) => ({ ...event, head: heads?.get(event.conversationId ?? '') ?? null }));
@@ -160,6 +164,11 @@ export class EventRecorder {
         if (!encoded.has(version)) encoded.set(version, encodeData(version, event.data));
         tries.push({ delivery: toDelivery(id, event), data: encoded.get(version)! });
       }
+      const { callbackUrl: url = null } = event;
+      const receiver = url === null ? undefined : await findCallbacks(database, event.accountId);
+      if (receiver === undefined) continue;
+      const data = encodeData(keptVersion(receiver.version), event.data);
+      tries.push({ delivery: { ...toDelivery(receiver.id, event), url }, data });
     }
     if (tries.length === 0) return;
     const deliveries = tries.map(({ delivery }) => delivery);
@@ -206,6 +215,7 @@ interface RecordedEvent extends Place {
   readonly head?: number | null;
   /** If absent, it is derived from the event. */
   readonly eventId?: string | undefined;
+  readonly callbackUrl?: string | null;
   readonly resourceId: string;
   readonly change?: object | null;
   readonly trace?: TraceContext | undefined;
@@ -228,6 +238,7 @@ function toDelivery(webhookId: string, event: RecordedEvent): Delivery {
     change: event.change ?? null,
     occurred_at: at,
     trace: trace === undefined ? null : formatTraceparent(trace),
+    url: null,
     attempts: 0,
   };
 }

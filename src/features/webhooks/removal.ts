@@ -129,7 +129,8 @@ const REMOVE_DONE = statement<[webhookId: string, before: string, limit: number]
 )`
     DELETE FROM webhook_deliveries WHERE ctid = ANY(ARRAY(
       SELECT ctid FROM webhook_deliveries
-      WHERE webhook_id = $1 AND id < $2 AND status IN ('delivered', 'withdrawn') LIMIT $3)) RETURNING 1`;
+      WHERE webhook_id = $1 AND id < $2 AND (status IN ('delivered', 'withdrawn') OR status = 'failed' AND url IS NOT NULL)
+      LIMIT $3)) RETURNING 1`;
 
 // Answers may have personal data in them, and failed deliveries stay.
 const FORGET_TRIES = statement<[webhookId: string, before: string, limit: number], object>(
@@ -142,7 +143,7 @@ const FORGET_TRIES = statement<[webhookId: string, before: string, limit: number
 
 const READ_OVERFULL = statement<[most: number], { id: string }>('read-overfull-webhooks')`
     SELECT w.id FROM webhooks w
-    WHERE w.disabled_reason IS DISTINCT FROM 'backlog' AND EXISTS (
+    WHERE w.disabled_reason IS DISTINCT FROM 'backlog' AND NOT w.is_callback AND EXISTS (
       SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'failed'
       ORDER BY d.id OFFSET $1 LIMIT 1)`;
 

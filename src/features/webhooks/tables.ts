@@ -15,6 +15,8 @@ interface WebhookTables {
     url: string;
     event_types: string[];
     include_direct: Generated<boolean>;
+    /** Whether it is that of the callbacks of questions (callbacks.ts). */
+    is_callback: Generated<boolean>;
     /** The form of its payloads, by its kept name (`keptName`, packages/protocol/versions.ts). */
     version: string;
     status: Generated<WebhookStatus>;
@@ -65,6 +67,8 @@ interface WebhookTables {
     last_ms: number | null;
     /** W3C `traceparent` of the request that caused the event. */
     trace: string | null;
+    /** Where it goes, for a callback; null for the URL of its webhook. */
+    url: string | null;
     /** Whether it was delivered before a replay or a redelivery sends it again. */
     was_delivered: Generated<boolean>;
     /** The last tries, oldest first. Null: none is kept. */

@@ -17,12 +17,22 @@ const SECRET_BYTES = 32;
 /** Hours for which the previous secret still signs after a rotation. */
 const PREVIOUS_SECRET_HOURS = 24;
 
+/**
+ * SQL over `w`: whether its deliveries are tried. That of callbacks is disabled for nodes of the
+ * version before, which would send to its own URL.
+ */
+export const IS_TRIED = `(w.status = 'enabled' OR w.is_callback)`;
+
+type NewWebhook = Omit<Insertable<Schema['webhooks']>, 'id' | 'secret'>;
+
 /** Throws `limit_exceeded` with the quota. */
-export async function insertWebhook(
-  tx: Tx,
-  webhook: Omit<Insertable<Schema['webhooks']>, 'id' | 'secret'>,
-): Promise<WebhookRow> {
+export async function insertWebhook(tx: Tx, webhook: NewWebhook): Promise<WebhookRow> {
   await requireRoom(tx, webhook.account_id);
+  return addWebhook(tx, webhook);
+}
+
+/** Inserts a webhook, whatever the number of others. */
+export async function addWebhook(tx: Tx, webhook: NewWebhook): Promise<WebhookRow> {
   const row = await tx.kysely
     .insertInto('webhooks')
     .values({ id: newId('webhook'), secret: randomBytes(SECRET_BYTES), ...webhook })
@@ -53,7 +63,7 @@ export function lockWebhookById(tx: Tx, id: string): Promise<WebhookRow | undefi
 }
 
 function webhookOf(db: Db, id: string) {
-  return db.kysely.selectFrom('webhooks').selectAll().where('id', '=', id);
+  return db.kysely.selectFrom('webhooks').selectAll().where('id', '=', id).where('is_callback', '=', false);
 }
 
 /** Throws as `lockWebhook` does, or `resource_conflict`. */
@@ -93,7 +103,7 @@ export async function deleteWebhook(tx: Tx, { id }: Pick<WebhookRow, 'id'>): Pro
 export const WEBHOOKS = defineAccountList<WebhookRow>({
   name: 'webhooks',
   columns: 't.*',
-  from: 'webhooks t',
+  from: '(SELECT * FROM webhooks WHERE NOT is_callback) t',
   search: ['t.url'],
 });
 
@@ -130,6 +140,7 @@ async function requireRoom(tx: Tx, accountId: string): Promise<void> {
     .selectFrom('webhooks')
     .select(({ fn }) => fn.countAll<number>().as('used'))
     .where('account_id', '=', accountId)
+    .where('is_callback', '=', false)
     .executeTakeFirstOrThrow();
   if (used < MAX_WEBHOOKS) return;
   throw new ApiError(

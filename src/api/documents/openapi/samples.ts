@@ -82,6 +82,7 @@ export const OFTEN_SENT = new Set([
   'name',
   'description',
   'system_prompt',
+  'option',
 ]);
 
 /**
@@ -111,6 +112,7 @@ export const RARE = new Set([
   'chat_message.edited_by',
   'chat_message.email_status',
   'chat_message.event',
+  'chat_message.question',
   'chat_message.reply_to_id',
   'chat_message.resource_id',
   'chat_message.resource_type',
@@ -292,6 +294,7 @@ export const TEXTS: Readonly<Record<string, string | undefined>> = {
   account_name: 'Harbor Freight',
   access_token: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhY3RfIn0.c2lnbmF0dXJl',
   body: 'The crane is fixed.',
+  option: 'yes',
   category: 'chat.message',
   category_code: 'support',
   client_message_id: '8f14e45f-ceea-467f-a8d4-3c1f2b9a7e10',

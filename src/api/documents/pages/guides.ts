@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { ATTACHABLE_HOURS, FILE_URL_S, UPLOAD_LIMITS } from '@parley/protocol/resources/upload.ts';
-import { CURRENT_VERSION } from '@parley/protocol/versions.ts';
+import { CURRENT_VERSION, NEWEST_VERSION, type Version } from '@parley/protocol/versions.ts';
 import type { Document } from '../documents.ts';
 import { type Html, html } from './html.ts';
 import { renderMarkdown, type Values } from './markdown.ts';
@@ -81,12 +81,17 @@ const VALUES: Values = {
   url_minutes: FILE_URL_S / 60,
   attachable_hours: ATTACHABLE_HOURS,
   // A backend's function to call REST; the `js` of a page has it once.
-  call: `const call = async (method, path, body) => {
+  call: callAt(CURRENT_VERSION),
+  call_preview: callAt(NEWEST_VERSION),
+};
+
+function callAt(version: Version): string {
+  return `const call = async (method, path, body) => {
   const answer = await fetch(\`https://chat.example.com\${path}\`, {
     method,
     headers: {
       Authorization: 'Bearer parley_…', // from your secrets
-      'Service-Version': '${CURRENT_VERSION}',
+      'Service-Version': '${version}',
       'Service-Account': 'acc_…',
       'Content-Type': 'application/json',
     },
@@ -95,5 +100,5 @@ const VALUES: Values = {
   const value = await answer.json();
   if (!answer.ok) throw new Error(value.error.message);
   return value;
-};`,
-};
+};`;
+}

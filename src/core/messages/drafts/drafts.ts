@@ -1,5 +1,6 @@
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import type { ApproveDraftBody } from '@parley/protocol/resources/chat-message.ts';
+import { claim, type Seen } from '@parley/protocol/states/claim.ts';
 import { MESSAGE_MOVES } from '@parley/protocol/states/message-states.ts';
 import { transition } from '@parley/protocol/states/transitions.ts';
 import type { Principal } from '../../../api/access/principal.ts';
@@ -73,15 +74,16 @@ export function approveDraft<Followed>(
   seen: ApproveDraftBody,
   follow: (sent: MessageRow, tx: Tx) => Promise<Followed>,
 ): Promise<Followed> {
-  const require = (tx: Tx, current: MessageRow) => requireSeen(tx, current, seen);
-  return sendDraft(lockedWrites, draft, 'approve', actor.id, require, follow);
+  const require = (tx: Tx, current: MessageRow) => requireLast(tx, current, seen);
+  const version: Seen = { version: seen.if_version, param: 'if_version', noun: 'draft' };
+  return sendDraft(lockedWrites, draft, 'approve', actor.id, require, follow, version);
 }
 
 /**
  * Sends an open draft. `require` throws to refuse it, under the conversation's lock, and may be
- * called again. Returns the result of `follow`, which runs last in the transaction. Throws as
- * `require`, and ApiError `resource_conflict` if the message is not an open draft or is still being
- * written.
+ * called again; `seen` is what the decider was shown. Returns the result of `follow`, which runs
+ * last in the transaction. Throws as `require`, and ApiError `resource_conflict` if the message is
+ * not an open draft or is still being written.
  */
 export function sendDraft<Followed>(
   lockedWrites: LockedWrites,
@@ -90,12 +92,14 @@ export function sendDraft<Followed>(
   by: string,
   require: (tx: Tx, draft: MessageRow) => Promise<void>,
   follow: (sent: MessageRow, tx: Tx) => Promise<Followed>,
+  seen?: Seen,
 ): Promise<Followed> {
   return lockedWrites.enterWaiting(
     draft.conversation_id,
     async (tx, conversation) => {
       const current = await lockMessage(tx, draft);
-      transition(MESSAGE_MOVES, move, current.status);
+      const { status, updated_at: version } = current;
+      claim(MESSAGE_MOVES, move, { status, version }, { seen });
       requireFinished(current);
       requireActive(conversation);
       await require(tx, current);
@@ -140,26 +144,20 @@ const LOCK_OLDER = statement<
       AND (m.source_thread_message_id = $2 OR m.author_id = $3)
     FOR UPDATE`;
 
-async function requireSeen(
+async function requireLast(
   tx: Tx,
-  { conversation_id, updated_at }: MessageRow,
-  { if_version, if_last_sequence }: ApproveDraftBody,
+  { conversation_id }: MessageRow,
+  { if_last_sequence }: ApproveDraftBody,
 ): Promise<void> {
-  if (if_version !== undefined && if_version !== updated_at) {
-    throw changedMeanwhile('if_version', 'The draft has changed since if_version. Read it again.');
-  }
   if (if_last_sequence === undefined) return;
   const [newer] = await tx.query(READ_CUSTOMER_SINCE, conversation_id, if_last_sequence);
   if (newer !== undefined) {
-    throw changedMeanwhile(
-      'if_last_sequence',
+    throw new ApiError(
+      'resource_conflict',
       'The customer has written after if_last_sequence. Read the conversation again.',
+      { param: 'if_last_sequence' },
     );
   }
-}
-
-function changedMeanwhile(param: keyof ApproveDraftBody, message: string): ApiError {
-  return new ApiError('resource_conflict', message, { param });
 }
 
 /** Returns the draft's conversation, always a case. */

@@ -1,5 +1,6 @@
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import type { EditMessageBody } from '@parley/protocol/resources/chat-message.ts';
+import type { Question } from '@parley/protocol/resources/question.ts';
 import { sql } from 'kysely';
 import type { Principal } from '../../../api/access/principal.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
@@ -68,6 +69,7 @@ export async function editMessage(
       ...(content?.body !== undefined && content.body !== before.body && { incomplete: null }),
       ...(isReplaced && { has_attachments: attachments!.length > 0 }),
       ...(metadata !== undefined && { metadata: metadata.column }),
+      ...(isEdit && before.question !== null && { question: revisedQuestion(before.question) }),
       ...(isEdit && { edited_at: sql<string>`clock_timestamp()`, edited_by: principal.actor.id }),
     });
     const event = current.status === 'sent' ? 'message.updated' : outsideUpdateOf(current);
@@ -159,6 +161,12 @@ function editedMentions(
 function differenceOf(one: readonly string[] | null, other: readonly string[] | null): string[] {
   const [ids, others] = [one ?? [], other ?? []];
   return [...ids.filter((id) => !others.includes(id)), ...others.filter((id) => !ids.includes(id))];
+}
+
+/** Returns the question for an update: who answers must have seen what the message says now. */
+function revisedQuestion(question: Question): string {
+  const { revision, status } = question;
+  return JSON.stringify({ ...question, revision: status === 'open' ? revision + 1 : revision });
 }
 
 /** Audits edits of sent messages only on legal hold: all participants receive the event anyway. */

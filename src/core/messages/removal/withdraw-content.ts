@@ -12,6 +12,7 @@ import { removePin } from '../pins/pin.ts';
 import { removeReactions } from '../reactions/reactions.ts';
 import { deleteAttachments, updateMessage } from '../rows/message-store.ts';
 import { outsideUpdateOf } from '../rows/waiting-store.ts';
+import { questionsOf } from '../rules/questions.ts';
 
 /** The reason for which a message was redacted, and the actor that redacted it. */
 export interface RedactedBy {
@@ -59,6 +60,7 @@ async function removeParts(tx: Tx, row: MessageRow): Promise<void> {
   await tx.kysely.deleteFrom('message_revisions').where('message_id', '=', row.id).execute();
   await removeReactions(tx, row);
   await removePin(tx, row);
+  if (row.question !== null) await questionsOf(tx)?.withdrawn(tx, row);
   await removeAnswers(tx, row.id);
 }
 
@@ -93,6 +95,7 @@ const NO_CONTENT = {
   resource_id: null,
   has_attachments: false,
   metadata: null,
+  question: null,
 } as const;
 
 /** The format in which db/ reads times. */

@@ -2,6 +2,7 @@ import type { Entity } from '@parley/protocol/resources/actor.ts';
 import type { Attachment } from '@parley/protocol/resources/attachment.ts';
 import type { StatedEvent } from '@parley/protocol/resources/chat-message.ts';
 import type { Metadata } from '@parley/protocol/resources/metadata.ts';
+import type { Question } from '@parley/protocol/resources/question.ts';
 import type { Selectable } from 'kysely';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
 import type { MessageRow } from '../../resources/message.ts';
@@ -50,6 +51,8 @@ export interface NewMessage extends Pick<MessageRow, keyof typeof NEW_COLUMNS> {
   readonly metadata?: Metadata | undefined;
   /** Absent if there is none, likewise. */
   readonly event?: StatedEvent | undefined;
+  /** Absent if there is none, likewise. */
+  readonly question?: Question | undefined;
 }
 
 export interface NewAttachment

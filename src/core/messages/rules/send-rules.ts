@@ -58,7 +58,7 @@ function checkCustomerSend(principal: Principal, body: SendMessageBody): void {
   }
 }
 
-const TEAM_FIELDS = ['subject', 'cc', 'link_resource_type', 'link_resource_id'] as const;
+const TEAM_FIELDS = ['subject', 'cc', 'link_resource_type', 'link_resource_id', 'question'] as const;
 
 /**
  * Requires that an agent may send to customers. Otherwise its replies are drafts for a person to
@@ -69,11 +69,12 @@ export function requireSendExternal(principal: Principal, to = 'answer customers
   throw new ApiError('insufficient_permissions', `An agent needs messaging:send_external to ${to}.`);
 }
 
-/** Requires a body, an attachment or a link to a resource. "" counts as absent. */
+/** Requires a body, an attachment, a question or a link to a resource. "" counts as absent. */
 function checkContent(body: SendMessageBody): void {
   const hasBody = body.body !== undefined && body.body !== '';
   const hasLink = body.link_resource_type !== undefined || body.link_resource_id !== undefined;
-  if (!hasBody && !hasLink && !body.attachments?.length) throw missingField('body');
+  const asks = body.question !== undefined;
+  if (!hasBody && !hasLink && !asks && !body.attachments?.length) throw missingField('body');
 }
 
 function checkDraft(body: SendMessageBody): void {

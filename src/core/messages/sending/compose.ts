@@ -7,6 +7,7 @@ import { statedMetadata } from '../../resources/metadata.ts';
 import type { NewAttachment } from '../rows/new-message.ts';
 import { channelOf, goesToCustomer } from '../rules/destination.ts';
 import { allMentions } from '../rules/mentions.ts';
+import type { ComposedQuestion } from '../rules/questions.ts';
 import type { Outgoing } from '../timeline/outgoing.ts';
 import { type Resolved, resourceOf } from './resolve.ts';
 
@@ -18,14 +19,20 @@ export interface Forwarding {
   readonly attachments: readonly NewAttachment[];
 }
 
+/** What a message has that its body does not state. */
+interface Composing {
+  readonly trace: TraceContext | undefined;
+  readonly forwarding: Forwarding | undefined;
+  readonly question: ComposedQuestion | undefined;
+}
+
 /** Builds a message. */
 export function compose(
   principal: Principal,
   facts: ConversationFacts,
   body: SendMessageBody,
   resolved: Resolved,
-  trace: TraceContext | undefined,
-  forwarding?: Forwarding,
+  { trace, forwarding, question }: Composing,
 ): Outgoing {
   const linked = resourceOf(resolved, body.link_resource_type, body.link_resource_id);
   const external = goesToCustomer(body);
@@ -39,10 +46,13 @@ export function compose(
       kind: principal.actor.type === 'agent' ? 'agent' : 'chat',
       visibility: external ? 'external' : 'internal',
       channel: principal.customer ? 'message' : channelOf(body, facts),
-      body: body.body || null,
+      body: body.body || question?.body || null,
       subject: body.subject || null,
       cc: body.cc === undefined ? null : uniqueAddresses(body.cc),
-      mentions: allMentions(facts, principal.actor.id, words, body.mentions ?? []),
+      mentions: allMentions(facts, principal.actor.id, words, [
+        ...(body.mentions ?? []),
+        ...(question?.mentions ?? []),
+      ]),
       sender_id: sender?.id ?? null,
       author_id: principal.actor.id,
       reply_to_id: body.reply_to_message_id ?? null,
@@ -53,6 +63,7 @@ export function compose(
       client_message_id: body.mode === 'draft' ? null : (body.client_message_id ?? null),
       attachments: forwarding?.attachments ?? newAttachments(body.attachments ?? [], resolved),
       metadata: body.metadata && statedMetadata(body.metadata),
+      ...(question !== undefined && { question: question.question }),
     },
     sender,
     audience: facts.audience,

@@ -3,6 +3,7 @@ import type { SendMessageBody } from '@parley/protocol/resources/chat-message.ts
 import type { TraceContext } from '@parley/protocol/traceparent.ts';
 import type { Principal } from '../../../api/access/principal.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
+import type { AddressGuard } from '../../../platform/outbound/address-guard.ts';
 import type { ObjectStore } from '../../attachments/storage.ts';
 import { isCustomerBlocked } from '../../conversations/blocks/blocks.ts';
 import { readableConversation } from '../../conversations/directory/access.ts';
@@ -14,6 +15,7 @@ import type { MessageRow } from '../../resources/message.ts';
 import { openDraft } from '../drafts/drafts.ts';
 import { readOriginal } from '../rows/message-store.ts';
 import { goesToCustomer } from '../rules/destination.ts';
+import { requireQuestions } from '../rules/questions.ts';
 import { check, checkBody } from '../rules/send-rules.ts';
 import { scheduleMessage } from '../schedules/scheduled.ts';
 import { followExternal, requireActive } from '../timeline/external-message.ts';
@@ -29,6 +31,7 @@ export interface SenderOptions {
   readonly directory: ConversationDirectory;
   readonly writePath: Pick<WritePath, 'append'>;
   readonly lockedWrites: LockedWrites;
+  readonly guard: AddressGuard;
 }
 
 /**
@@ -65,6 +68,9 @@ export class Sender {
     carries = false,
   ): Promise<void> | void {
     checkBody(principal, askedBy(principal, body), carries);
+    if (body.question !== undefined) {
+      return requireQuestions(this.#options.database).check(this.#options, principal, body);
+    }
     if (body.scheduled_at === undefined) return;
     const findOriginal = () => this.#findOriginal(principal, conversationId, body);
     return requireComing(this.#options.database, body.scheduled_at, 'scheduled_at', findOriginal);
@@ -89,7 +95,11 @@ export class Sender {
       const { database, store } = this.#options;
       check(principal, facts, asked);
       const resolved = await resolve(database, store, principal, facts, asked);
-      const outgoing = compose(principal, facts, asked, resolved, trace, forwarding);
+      const question =
+        asked.question === undefined
+          ? undefined
+          : requireQuestions(database).compose(principal, facts, asked);
+      const outgoing = compose(principal, facts, asked, resolved, { trace, forwarding, question });
       const { id } = outgoing.message;
       return await this.#enter(principal, asked, outgoing, (row, tx) => answer(row, tx, row.id !== id));
     } catch (refusal) {
@@ -120,14 +130,17 @@ export class Sender {
     if (at !== undefined) {
       return database.transaction(async (tx) => answer(await scheduleMessage(tx, message, at), tx));
     }
-    if (goesToCustomer(body)) return this.#converse(principal, outgoing, answer);
+    if (goesToCustomer(body) || body.question !== undefined) {
+      return this.#enterLocked(principal, body, outgoing, answer);
+    }
     const { row } = await writePath.append(outgoing);
     return answer(row);
   }
 
-  /** Sends a message between the team and a customer, which moves the case. */
-  async #converse<Answer extends object>(
+  /** Sends a message between the team and a customer, which moves the case, or one that asks. */
+  async #enterLocked<Answer extends object>(
     principal: Principal,
+    body: SendMessageBody,
     outgoing: Outgoing,
     answer: AnswerOf<Answer>,
   ): Promise<Answer> {
@@ -143,7 +156,8 @@ export class Sender {
         return outgoing;
       },
       async (tx, written) => {
-        await followExternal(tx, written, by);
+        if (goesToCustomer(body)) await followExternal(tx, written, by);
+        if (body.question !== undefined) await requireQuestions(tx).asked(tx, written.row, body);
         return answer(written.row, tx);
       },
     );

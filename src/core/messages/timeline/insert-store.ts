@@ -43,8 +43,8 @@ export async function insertMessages(
   messages: readonly NumberedMessage[],
 ): Promise<InsertedMessage[]> {
   const isPlain = messages.every(
-    ({ message: { attachments, metadata, event } }) =>
-      attachments.length === 0 && metadata === undefined && event === undefined,
+    ({ message: { attachments, metadata, event, question } }) =>
+      attachments.length === 0 && metadata === undefined && event === undefined && question === undefined,
   );
   const insert = isPlain ? INSERT_PLAIN : INSERT_WITH_MORE;
   const rows = await db.query(insert, encodeMessages(messages), encodePlans(messages));
@@ -97,7 +97,7 @@ function encodePlans(messages: readonly NumberedMessage[]): string {
 }
 
 const COLUMNS = { ...NEW_COLUMNS, sequence: 'bigint' };
-const ALL_COLUMNS = { ...COLUMNS, metadata: 'jsonb', event: 'jsonb' };
+const ALL_COLUMNS = { ...COLUMNS, metadata: 'jsonb', event: 'jsonb', question: 'jsonb' };
 
 /** Each message is followed by one row for each notification that was written with it. */
 interface InsertedRow {
@@ -163,7 +163,7 @@ const INSERT_PLAIN = statement<[messages: Buffer, plans: string], InsertedRow>('
   insertText(false),
 );
 
-/** Serves flushes in which a message has attachments, metadata or an event. */
+/** Serves flushes in which a message has attachments, metadata, an event or a question. */
 const INSERT_WITH_MORE = statement<[messages: Buffer, plans: string], InsertedRow>(
   'insert-messages-with-more',
 )(insertText(true));

@@ -120,6 +120,7 @@ export function asCommitted(
     imported: null,
     incomplete: null,
     event: message.event ?? null,
+    question: message.question ?? null,
   };
   return {
     row,

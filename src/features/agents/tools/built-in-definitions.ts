@@ -58,4 +58,13 @@ export const BUILT_IN_TOOL_FACTS: Readonly<Record<BuiltInTool, BuiltInToolFacts>
       ),
     }),
   },
+  ask_person: {
+    name: 'Ask a person',
+    description:
+      'Asks the people of a conversation with buttons, a selection or a form. Its result is the answer, which may take days, or that none came.',
+    // Asking is how an agent gets leave for what changes something.
+    mutating: false,
+    reachesOutside: false,
+    configSchema: Body({}),
+  },
 };

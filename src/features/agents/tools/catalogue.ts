@@ -1,10 +1,12 @@
 import { hasWords } from '@parley/protocol/folding.ts';
 import {
   type AvailableTool,
+  BUILT_IN_SINCE,
   BUILT_IN_TOOLS,
   type BuiltInTool,
 } from '@parley/protocol/resources/available-tool.ts';
 import { Body } from '@parley/protocol/schema/schema.ts';
+import { covers, VERSIONS, type Version } from '@parley/protocol/versions.ts';
 import { type EndpointFacts, endpointTools } from '../../../core/endpoint-tools/endpoint-facts.ts';
 import { BUILT_IN_TOOL_FACTS } from './built-in-definitions.ts';
 
@@ -29,10 +31,17 @@ export class ToolCatalogue {
     return this.#endpoints;
   }
 
-  /** Returns tools in the order of slugs, by words of slug, name or description. */
-  find(category: AvailableTool['category'] | undefined, q: string | null): readonly AvailableTool[] {
+  /**
+   * Returns the tools of a version in the order of slugs, by words of slug, name or description.
+   */
+  find(
+    version: Version,
+    category: AvailableTool['category'] | undefined,
+    q: string | null,
+  ): readonly AvailableTool[] {
     return [...this.#tools.values()].filter(
       (tool) =>
+        covers(version, BUILT_IN_SINCE[tool.slug as BuiltInTool] ?? VERSIONS[0]) &&
         (category === undefined || tool.category === category) &&
         [tool.slug, tool.name, tool.description].some((shown) => hasWords(shown, q ?? '')),
     );

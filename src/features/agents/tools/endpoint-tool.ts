@@ -53,7 +53,8 @@ function bounded(text: string): { readonly body: unknown; readonly note?: string
   return { body: cut.text, note };
 }
 
-function refusalIn(text: string): ToolRefusal {
+/** Returns the error of a response as the model reads it. */
+export function refusalIn(text: string): ToolRefusal {
   const { code, message, param } = (JSON.parse(text) as { error: ErrorObject }).error;
   return new ToolRefusal(code, param === null ? message : `${param}: ${message}`);
 }

@@ -18,9 +18,9 @@ export function toolRoutes(catalogue: ToolCatalogue): Route[] {
       permission: 'agents:read',
       query: SearchQuery({ category: Type.Optional(OneOf(TOOL_CATEGORIES)) }),
       response: ListOf(AvailableTool),
-      handle({ query, url }) {
+      handle({ query, url, version }) {
         const page = readPage(TOOLS, query, { category: query.category });
-        const found = catalogue.find(query.category, page.search);
+        const found = catalogue.find(version, query.category, page.search);
         const isForward = page.direction === 'next';
         const inOrder = isForward ? found : found.toReversed();
         const [after] = page.after ?? [];

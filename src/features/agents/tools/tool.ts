@@ -28,6 +28,8 @@ export interface RunTool {
 export interface ToolContext {
   readonly accountId: string;
   readonly runId: string;
+  /** The conversation of the run, or null. */
+  readonly conversationId: string | null;
   /** Stable for this call: a repetition has no second effect. */
   readonly actionId: string;
   /** The agent with its current role. */
@@ -40,6 +42,8 @@ export interface ToolContext {
 export interface ToolOutcome {
   /** The output for the model: any JSON value of bounded size. */
   readonly output: unknown;
+  /** The id of a message, the end of whose question is the output. */
+  readonly awaits?: string;
 }
 
 /** A call that was refused or failed in a way that the model can read and react to. */

@@ -7,6 +7,7 @@ import type { EndpointCaller } from '../../../core/endpoint-tools/endpoint-call.
 import type { AgentRow } from '../../../core/resources/agent.ts';
 import type { AttachedTool } from '../../../core/tables/agent-tables.ts';
 import type { GuardedFetch } from '../../../platform/outbound/guarded-fetch.ts';
+import { askPersonTool } from './ask-person.ts';
 import type { ToolCatalogue } from './catalogue.ts';
 import { createArtifactTool } from './create-artifact.ts';
 import { endpointTool } from './endpoint-tool.ts';
@@ -54,6 +55,8 @@ export class Toolbox {
         return readDocTool(attached, this.#options);
       case 'fetch_url':
         return fetchUrlTool(attached, this.#options.web);
+      case 'ask_person':
+        return askPersonTool(attached, this.#options.caller);
     }
   }
 }

@@ -2,12 +2,12 @@ import { notFound, repeated } from '@parley/protocol/errors/errors.ts';
 import type { Permission } from '@parley/protocol/permissions.ts';
 import type { ContinueRunBody } from '@parley/protocol/resources/agent-run.ts';
 import { ACTION_MOVES, RUN_MOVES } from '@parley/protocol/states/agent-run-states.ts';
-import { transition } from '@parley/protocol/states/transitions.ts';
+import { claim } from '@parley/protocol/states/claim.ts';
 import { requirePermission } from '../../../../api/access/authorize.ts';
 import type { Principal } from '../../../../api/access/principal.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
 import type { Tx } from '../../../../platform/db/connection/handle.ts';
-import { decideAction, readWaitingActions, type WaitingAction } from '../state/action-store.ts';
+import { decideAction, readWaitingActions } from '../state/action-store.ts';
 import { continueIfDecided } from '../state/approvals.ts';
 import { lockChangeableRun, type RunRoutesOptions, requirePlaceOf } from './access.ts';
 
@@ -28,13 +28,15 @@ export async function continueRun(
   { decisions }: ContinueRunBody,
 ): Promise<RunRow> {
   const run = await lockChangeableRun(tx, { directory }, principal, id);
-  transition(RUN_MOVES, 'continue', run.status);
+  claim(RUN_MOVES, 'continue', run);
   const actions = new Map((await readWaitingActions(tx, run.id)).map((action) => [action.id, action]));
   for (const [index, decision] of decisions.entries()) {
     const param = `decisions[${index}].action_id`;
     const action = actions.get(decision.action_id);
     if (action === undefined) throw notFound('call', param);
-    requireOpen(action, decision, param);
+    // Past its deadline it is expired, even before `expireApprovals`.
+    const { status, is_overdue: isOverdue } = action;
+    claim(ACTION_MOVES, moveOf(decision), { status, isOverdue }, { param });
     const endpoint = catalogue.endpoints.get(action.tool);
     if (!decision.approve || endpoint === undefined) continue;
     if (endpoint.permission !== null) requirePermission(principal, endpoint.permission as Permission);
@@ -60,10 +62,4 @@ export function checkDecisions({ decisions }: ContinueRunBody): void {
 
 function moveOf({ approve }: Decision): 'approve' | 'reject' {
   return approve ? 'approve' : 'reject';
-}
-
-/** Throws unless the call waits; past its deadline it is expired, even before `expireApprovals`. */
-function requireOpen({ status, is_overdue }: WaitingAction, decision: Decision, param: string): void {
-  const isOver = status === ACTION_MOVES.propose.to && is_overdue === true;
-  transition(ACTION_MOVES, moveOf(decision), isOver ? ACTION_MOVES.expire.to : status, param);
 }

@@ -25,6 +25,8 @@ import {
   insertActions,
   type ReadyCall,
 } from '../state/action-store.ts';
+import { awaitAnswer } from '../state/answers.ts';
+import { continueIfAnswered } from '../state/approvals.ts';
 import { artifactsOf, hasFilesToShow, unattachedArtifacts } from '../state/artifact-store.ts';
 import { type Ending, endRun } from '../state/end-run.ts';
 import { lockClaimed } from '../state/lease-store.ts';
@@ -100,7 +102,9 @@ export class Execution {
     this.#record = await admit(() => readRecord(database, run.id));
     for (;;) {
       await this.#executeAllowed();
-      if (this.#record.actions.some(({ status }) => status === 'pending_review')) return this.#pause();
+      const { actions } = this.#record;
+      if (actions.some(({ status }) => status === 'pending_review')) return this.#pause('pause');
+      if (actions.some(({ awaits }) => awaits !== null)) return this.#pause('ask');
       const completion = await this.#turn();
       if (completion.calls.length > 0) continue;
       return this.#complete();
@@ -238,11 +242,14 @@ export class Execution {
       signal.throwIfAborted();
       const begun = await this.#change((tx) => beginAction(tx, action));
       const outcome = await this.#call(begun);
-      this.#record.actions[index] = await admit(() => endAction(database, begun, outcome));
+      this.#record.actions[index] =
+        'awaits' in outcome
+          ? await this.#change((tx) => awaitAnswer(tx, begun, outcome.awaits))
+          : await admit(() => endAction(database, begun, outcome));
     }
   }
 
-  async #call(action: ActionRow): Promise<ActionOutcome> {
+  async #call(action: ActionRow): Promise<ActionOutcome | { readonly awaits: string }> {
     const { run, principal, signal, log, admit, readTools } = this.#options;
     this.#tools = await admit(readTools);
     const tool = this.#tools.find(({ slug }) => slug === action.tool);
@@ -252,14 +259,15 @@ export class Execution {
       const called = tool.call(parseArguments(tool, action.arguments), {
         accountId: run.account_id,
         runId: run.id,
+        conversationId: run.conversation_id,
         actionId: action.id,
         principal: await principal(),
         trace: this.#trace,
         signal: deadline,
       });
       // A store that hangs does not react to signals.
-      const { output } = await unlessAborted(called, deadline);
-      return { move: 'complete', result: output };
+      const { output, awaits } = await unlessAborted(called, deadline);
+      return awaits === undefined ? { move: 'complete', result: output } : { awaits };
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ToolRefusal)
@@ -271,13 +279,16 @@ export class Execution {
   }
 
   /** Completes the text so far as a message, so that no text stays open while the run waits. */
-  async #pause(): Promise<'paused'> {
+  async #pause(move: 'pause' | 'ask'): Promise<'paused'> {
     const { run, reply } = this.#options;
     await settleReply(this.#options, run, reply);
     await this.#change(async (tx) => {
       await reply.finish(tx, await unattachedArtifacts(tx, run.id), null);
-      const paused = { status: RUN_MOVES.pause.to, owner: null, lease_until: null };
-      await enqueueRunUpdated(tx, await updateRun(tx, run.id, paused));
+      const paused = { status: RUN_MOVES[move].to, owner: null, lease_until: null };
+      const row = await updateRun(tx, run.id, paused);
+      // Every answer may have come while the text was completed.
+      if (move === 'ask') return void (await continueIfAnswered(tx, row));
+      await enqueueRunUpdated(tx, row);
       await enqueue(tx, RUN_APPROVAL, { run_id: run.id });
     });
     return 'paused';

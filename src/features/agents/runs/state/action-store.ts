@@ -64,11 +64,22 @@ export function endAction(db: Db, action: ActionRow, outcome: ActionOutcome): Pr
       ...(outcome.move === 'complete'
         ? { result: JSON.stringify(outcome.result ?? null) }
         : { error_message: outcome.error }),
+      awaits: null,
       completed_at: sql<string>`clock_timestamp()`,
       updated_at: LATER,
     })
     .where('id', '=', action.id)
     .where('status', '=', action.status)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** Has a begun action wait for the question of a message. `tx` holds the run's lock. */
+export function awaitMessage(tx: Tx, { id }: ActionRow, messageId: string): Promise<ActionRow> {
+  return tx.kysely
+    .updateTable('agent_run_actions')
+    .set({ awaits: messageId, updated_at: LATER })
+    .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow();
 }
@@ -119,6 +130,7 @@ export async function endOpenActions(tx: Tx, runId: string): Promise<void> {
     .set({
       status: 'failed',
       error_message: 'The run ended before the result of the action was known.',
+      awaits: null,
       completed_at: sql<string>`clock_timestamp()`,
       updated_at: LATER,
     })

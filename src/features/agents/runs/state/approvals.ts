@@ -1,3 +1,4 @@
+import type { ActionStatus } from '@parley/protocol/resources/run-status.ts';
 import { ACTION_MOVES, RUN_MOVES } from '@parley/protocol/states/agent-run-states.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
 import type { Database } from '../../../../platform/db/connection/database.ts';
@@ -8,20 +9,29 @@ import { RUN_APPROVAL, RUN_DUE } from './outbox-topics.ts';
 import { enqueueRunUpdated } from './start.ts';
 import { updateRun } from './store.ts';
 
-/** Resumes a locked run once none of its actions waits any more. Returns the current row. */
+/** Resumes a locked run once no approval is open any more. Returns the current row. */
 export async function continueIfDecided(tx: Tx, run: RunRow): Promise<RunRow> {
+  const row = await resumeUnless(tx, run, 'pending_review');
+  if (row.status === RUN_MOVES.continue.to) await enqueue(tx, RUN_APPROVAL, { run_id: run.id });
+  return row;
+}
+
+/** Resumes a locked run once no call waits for an answer any more. Returns the current row. */
+export function continueIfAnswered(tx: Tx, run: RunRow): Promise<RunRow> {
+  return resumeUnless(tx, run, 'executing');
+}
+
+/** Resumes a locked run that waits, unless an action still has this status. */
+async function resumeUnless(tx: Tx, run: RunRow, status: ActionStatus): Promise<RunRow> {
   const waiting = await tx.kysely
     .selectFrom('agent_run_actions')
     .select('id')
     .where('run_id', '=', run.id)
-    .where('status', '=', 'pending_review')
+    .where('status', '=', status)
     .executeTakeFirst();
-  const decided = waiting === undefined;
-  const row = await updateRun(tx, run.id, decided ? { status: RUN_MOVES.continue.to, owner: null } : {});
-  if (decided) {
-    await enqueue(tx, RUN_DUE, { run_id: run.id, account_id: run.account_id });
-    await enqueue(tx, RUN_APPROVAL, { run_id: run.id });
-  }
+  const isDue = waiting === undefined;
+  const row = await updateRun(tx, run.id, isDue ? { status: RUN_MOVES.start.to, owner: null } : {});
+  if (isDue) await enqueue(tx, RUN_DUE, { run_id: run.id, account_id: run.account_id });
   await enqueueRunUpdated(tx, row);
   return row;
 }
