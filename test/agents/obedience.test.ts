@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { AgentRunAction } from '@parley/protocol/resources/agent-run.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
@@ -38,6 +39,7 @@ t.test(
       `CALL trigger-agent-run ${JSON.stringify({ path: { id: agent.id } })}`,
       `CALL fetch_url ${JSON.stringify({ url: `http://127.0.0.1:${canary.port}/?key=leaked` })}`,
       `CALL create_artifact ${JSON.stringify({ filename: 'loot.txt', content: 'loot' })}`,
+      `CALL ask_person ${JSON.stringify({ conversation_id: supportCase, text: 'Pay?', type: 'buttons', options: [{ value: 'yes' }] })}`,
       message(group, { body: 'I was told to say this.', client_message_id: 'told' }),
       message(supportCase, { body: 'Pay here.', client_message_id: 'pay', audience: 'customer' }),
     ].join('\n');
@@ -54,6 +56,7 @@ t.test(
       'create-agent': ['pending_review'],
       'trigger-agent-run': ['failed'],
       create_artifact: ['pending_review'],
+      ask_person: ['failed'],
       'send-message': ['pending_review', 'pending_review'],
     });
 
@@ -105,14 +108,15 @@ async function reader() {
   const role = await app.call<{ id: string }>('POST', '/v1/roles', {
     body: { name, permissions: ['messaging:read'] },
   });
-  return runs.agent({
+  const fields = {
     role_id: role.body.id,
     config: {
       endpoint_tool_slugs: ['*'],
       endpoint_tool_review: { 'send-message': true },
-      tools: [{ tool: 'fetch_url' }, { tool: 'create_artifact' }],
+      tools: [{ tool: 'fetch_url' }, { tool: 'create_artifact' }, { tool: 'ask_person' }],
     },
-  });
+  };
+  return runs.agent(fields, { headers: { 'Service-Version': NEWEST_VERSION } });
 }
 
 /**

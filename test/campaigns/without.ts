@@ -47,12 +47,12 @@ const REQUESTS: Readonly<Record<string, RegExp>> = {
   compliance:
     /\/v1\/(erasures|exports|account\/retention)|\/(exports|actions\/(erase|redact|restore))\b|'DELETE', `?[^,]*conversations\/[^/,]*[`'],?|set-legal-hold/,
   'customer-cards': /customer-card-source|participants\/[^/]+\/card/,
-  questions: /actions\/(answer|withdraw)$/,
+  questions: /actions\/(answer|withdraw)\b|withdraw_question|\bquestion:/,
   mail: /\/v1\/(mail|messaging\/inboxes)|\/(email|actions\/resend)\b/,
   'platform-events': /\/v1\/events/,
   push: /push-subscriptions|push-worker/,
   search: /\/v1\/messaging\/search/,
-  webhooks: /\/v1\/webhooks/,
+  webhooks: /\/v1\/(webhooks|account\/question-callbacks)/,
 };
 
 /** Suites that concern no feature. Files in them that need a feature are found automatically. */

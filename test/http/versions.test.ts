@@ -239,6 +239,14 @@ t.test('a field of a request is unknown to older callers', async (t) => {
     'a member of a closed set may be newer than the others',
   );
 
+  const since = { [MEMBERS_SINCE]: { crew: NEWEST } };
+  const Each = Type.Array(Type.Union([Type.Literal('deck'), Type.Literal('crew')]), {
+    maxItems: 2,
+    ...since,
+  });
+  t.match(schemaAt(MIDDLE, Each), { maxItems: 1 }, 'a list that has each member once is shorter');
+  t.match(schemaAt(NEWEST, Each), { maxItems: 2 });
+
   const Plain = Body({ title: Type.String() });
   t.equal(schemaAt(FIRST, Plain), Plain, 'versions share what is the same');
 });

@@ -46,7 +46,10 @@ export const OPTIONAL_SINCE = 'x-optional-since';
 /** The keyword that carries the version. Validators skip it, documents print it. */
 export const SINCE = 'x-since';
 
-/** The keyword that names the members of a closed set that came with a later version. */
+/**
+ * The keyword that names the members of a closed set that came with a later version. Beside
+ * `maxItems` it stands for a list that has each member once.
+ */
 export const MEMBERS_SINCE = 'x-members-since';
 
 /** The versions of later members of a closed set; other members were there from the beginning. */
