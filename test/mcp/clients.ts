@@ -106,6 +106,7 @@ export function modern(
   method: string,
   params: Readonly<Record<string, unknown>> = {},
   capabilities: object = {},
+  signal?: AbortSignal,
 ) {
   const { name, uri, taskId } = params as { name?: string; uri?: string; taskId?: string };
   const target = name ?? uri ?? taskId;
@@ -124,5 +125,6 @@ export function modern(
       'Mcp-Method': method,
       ...(target !== undefined && { 'Mcp-Name': target }),
     },
+    signal,
   );
 }

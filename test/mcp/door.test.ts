@@ -7,6 +7,7 @@ import { createRole } from '../../src/core/accounts/rights/roles.ts';
 import { AUDIENCE, provide } from '../identity/fixture.ts';
 import { callsAt, startTestApp } from '../support/app.ts';
 import { TokenIssuer } from '../support/token-issuer.ts';
+import { until } from '../support/until.ts';
 import { connect, modern, post, refusalIn } from './clients.ts';
 
 const PAGE = 'https://assistant.example.com';
@@ -16,7 +17,7 @@ const app = await startTestApp(t, {
   PARLEY_SOCKET_SOCKETS_PER_ACTOR: '1',
 });
 const { demo, database } = app;
-const { ada, grace } = demo.users;
+const { ada, grace, vera } = demo.users;
 const url = `${app.baseUrl}/mcp`;
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
 const ours = { Authorization: `Bearer ${demo.api_key}` };
@@ -156,40 +157,43 @@ t.test('requests that are none', async (t) => {
   t.equal(unlike.status, 400);
 });
 
-t.test('a poll waits for what happens, and ends with its request', async (t) => {
-  const poll = (token: string, args: object, signal?: AbortSignal) =>
-    post(
-      url,
-      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'poll-realtime', arguments: args } },
-      { Authorization: `Bearer ${token}` },
-      signal,
-    );
-  const { group } = demo.conversations;
-  const waiting = poll(grace.access_token, { body: { subscribe: [{ conversation_id: group }] } });
-  let hasEnded = false;
-  void waiting.then(() => {
-    hasEnded = true;
-  });
-  const gone = new AbortController();
-  const left = poll(ada.access_token, {}, gone.signal);
-  const used = await refusedPoll();
-  t.match(used, /limit_exceeded/, 'one at a time');
-  gone.abort();
-  await t.rejects(left);
-  while ((await refusedPoll()) !== undefined);
-  t.notOk(hasEnded, 'the one that was left did not wait for its end');
+// A client that polled counts for a while longer, so each revision has its own.
+for (const [revision, waiter, leaver] of [
+  ['2026-07-28', grace, ada],
+  ['2025-11-25', vera, demo.customer],
+] as const) {
+  t.test(`a poll waits for what happens, and ends with its request, at ${revision}`, async (t) => {
+    const poll = (token: string, args: object, signal?: AbortSignal) => {
+      const params = { name: 'poll-realtime', arguments: args };
+      if (revision === '2026-07-28') return modern(url, token, 'tools/call', params, {}, signal);
+      const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+      return post(url, message, { Authorization: `Bearer ${token}` }, signal);
+    };
+    const { group } = demo.conversations;
+    const waiting = poll(waiter.access_token, { body: { subscribe: [{ conversation_id: group }] } });
+    let hasEnded = false;
+    void waiting.then(() => {
+      hasEnded = true;
+    });
+    const refusedPoll = async () => {
+      const { text } = await poll(leaver.access_token, { body: { wait_ms: 0 } });
+      return text.includes('"isError":true') ? text : undefined;
+    };
+    const gone = new AbortController();
+    const left = poll(leaver.access_token, {}, gone.signal);
+    t.match(await refusedPoll(), /limit_exceeded/, 'one at a time');
+    gone.abort();
+    await t.rejects(left);
+    await until(async () => (await refusedPoll()) === undefined, { what: 'the end of the poll' });
+    t.notOk(hasEnded, 'the one that was left did not wait for its end');
 
-  await app.call('POST', `/v1/messaging/conversations/${group}/messages`, {
-    token: ada.access_token,
-    body: { body: 'Wake up', client_message_id: 'wake' },
+    await app.call('POST', `/v1/messaging/conversations/${group}/messages`, {
+      token: ada.access_token,
+      body: { body: `Wake up at ${revision}`, client_message_id: revision },
+    });
+    t.match((await waiting).text, new RegExp(`Wake up at ${revision}`));
   });
-  t.match((await waiting).text, /Wake up/);
-
-  async function refusedPoll() {
-    const { text } = await poll(ada.access_token, { body: { wait_ms: 0 } });
-    return text.includes('"isError":true') ? text : undefined;
-  }
-});
+}
 
 t.test('repetitions with a key have one effect, and changes are audited', async (t) => {
   const create = (name: string, token = ada.access_token) =>
