@@ -59,6 +59,28 @@ t.test('each end is an event of webhooks, once', async (t) => {
   t.equal(new Set(receiver.received.map(({ headers: { 'webhook-id': of } }) => of)).size, 4);
 });
 
+t.test('an area has the event from the version of the webhook on', async (t) => {
+  const add = async (version: string, filter: string) => {
+    const receiver = await WebhookReceiver.start(t);
+    const body = { url: receiver.url, event_types: [filter] };
+    const created = await app.call('POST', '/v1/webhooks', { body, headers: { 'Service-Version': version } });
+    t.equal(created.status, 201, created.text);
+    return () => receiver.received.map(({ event }) => event.type);
+  };
+  const [stable, all, newest] = [
+    await add('1.4.harbor', 'message.*'),
+    await add('1.4.harbor', '*'),
+    await add(NEWEST_VERSION, 'message.*'),
+  ];
+  const { id } = await questions.asked(await cases.conversation('internal'));
+  await questions.answered(id, YES);
+  await until(() => newest().includes('message.question_ended'), { what: 'the end' });
+  for (const received of [stable, all]) {
+    await until(() => received().includes('message.updated'), { what: 'the answer' });
+    t.notOk(received().includes('message.question_ended'));
+  }
+});
+
 t.test('a conversation that is deleted withdraws what it asks', async (t) => {
   const id = await cases.conversation('internal');
   const [open, answered] = [await questions.asked(id), await questions.asked(id)];

@@ -1,5 +1,6 @@
 import { filtersOf } from '@parley/protocol/event-areas.ts';
-import { keptVersion, type Version } from '@parley/protocol/versions.ts';
+import { covers, keptVersion, type Version } from '@parley/protocol/versions.ts';
+import { WEBHOOK_EVENT_SINCE } from '@parley/protocol/webhook-events.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { WebhookRow } from './webhook-store.ts';
@@ -33,12 +34,18 @@ export async function readListeningWebhooks(db: Querier): Promise<ListeningWebho
   );
 }
 
-/** Returns whether the filter admits an event. `isDirect`: it is about a direct message. */
+/**
+ * Returns whether the filter admits an event; an area, only if the webhook's version has the event.
+ * `isDirect`: it is about a direct message.
+ */
 export function wants(
-  { filters, include_direct }: Pick<ListeningWebhook, 'filters' | 'include_direct'>,
+  { filters, include_direct, version }: Pick<ListeningWebhook, 'filters' | 'include_direct' | 'version'>,
   { type, isDirect }: { readonly type: string; readonly isDirect: boolean },
 ): boolean {
   if (isDirect && !include_direct) return false;
+  if (filters.has(type)) return true;
+  const since = WEBHOOK_EVENT_SINCE[type];
+  if (since !== undefined && !covers(version, since)) return false;
   return filtersOf(type).some((filter) => filters.has(filter));
 }
 
