@@ -35,6 +35,7 @@ const HANDLED: Readonly<Record<string, { outbox: readonly string[]; jobs: readon
   },
   'platform-events': { outbox: ['platform_events.raised'], jobs: [] },
   compliance: { outbox: [], jobs: ['finish_redaction'] },
+  questions: { outbox: ['questions.ended'], jobs: [] },
   widgets: { outbox: [], jobs: ['visitor_claimed'] },
 };
 /** Accounts are moved by commands, and the path of assistants has a protocol of its own. */
