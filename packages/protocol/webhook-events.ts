@@ -1,5 +1,3 @@
-import type { Version } from './versions.ts';
-
 /** Parley's own events for webhooks (docs/contract.md#webhooks), beside those of producers. */
 export const WEBHOOK_EVENTS = [
   'message.created',
@@ -19,10 +17,3 @@ export const WEBHOOK_EVENTS = [
   'agent_run.completed',
   'email.received',
 ] as const;
-
-/**
- * The first version of events that are newer than webhooks: areas of an earlier version lack them.
- */
-export const WEBHOOK_EVENT_SINCE: Readonly<Record<string, Version>> = {
-  'message.question_ended': '1.5.harbor-preview.1',
-};

@@ -1,6 +1,7 @@
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import type { Registry } from 'prom-client';
 import type { Database } from '../platform/db/connection/database.ts';
+import type { ReachedLimit } from '../platform/db/connection/places.ts';
 import { statement } from '../platform/db/connection/statement.ts';
 import type { ShortageKind } from '../platform/db/connection/unavailable.ts';
 import type { EngineShard } from '../platform/engine/engine.ts';
@@ -17,7 +18,7 @@ export interface HealthOptions {
 
 export interface HealthOfAll {
   /** The health of each node that listens and has answered in time. */
-  readonly nodes: readonly Health[];
+  readonly nodes: readonly AskedHealth[];
   /** Expected number of nodes. */
   readonly processes: number;
 }
@@ -32,31 +33,42 @@ export interface WholeMachine {
 /** A node's knowledge of its parts, without a look at Postgres. */
 export interface Health {
   readonly engine: 'up' | 'away';
-  readonly postgres: 'up' | 'away' | ShortageKind;
+  readonly postgres: 'up' | 'away' | 'too_many_connections' | ShortageKind;
+  /** With `too_many_connections`: the limit that is reached. */
+  readonly postgres_connections?: ReachedLimit;
   /** Absent if files are stored elsewhere. */
   readonly files?: 'up' | 'disk_full';
   readonly draining: boolean;
 }
 
-export function healthOf({ database, engine, files, draining }: HealthOptions): Health {
-  return {
-    engine: engine.healthy ? 'up' : 'away',
-    postgres: database.connected ? (database.shortage ?? 'up') : 'away',
-    ...(files !== undefined && { files: files.full ? 'disk_full' : 'up' }),
-    draining: draining(),
-  };
+/** A node's health after a question to Postgres. */
+export interface AskedHealth extends Health {
+  /** Whether the node can serve: without the engine, or with a full disk, it still does. */
+  readonly status: 'ready' | 'not_ready';
+}
+
+export function healthOf(options: HealthOptions): Health {
+  return healthWhere(options, options.database.connected);
 }
 
 /** Returns the health of a node after a question to Postgres. Never rejects. */
-export async function askedHealth(options: HealthOptions): Promise<Health> {
-  const answers = await isAnswering(options.database);
-  const health = healthOf(options);
-  return answers ? health : { ...health, postgres: 'away' };
+export async function askedHealth(options: HealthOptions): Promise<AskedHealth> {
+  const isUp = (await isAnswering(options.database)) && options.database.connected;
+  const health = healthWhere(options, isUp);
+  return { status: isUp && !health.draining ? 'ready' : 'not_ready', ...health };
 }
 
-/** Returns whether a node can serve: without the engine, or with a full disk, it still does. */
-function isReady({ postgres, draining }: Health): boolean {
-  return postgres !== 'away' && !draining;
+function healthWhere({ database, engine, files, draining }: HealthOptions, isUp: boolean): Health {
+  const { reached } = database.places;
+  const postgres =
+    reached === undefined ? (isUp ? (database.shortage ?? 'up') : 'away') : 'too_many_connections';
+  return {
+    engine: engine.healthy ? 'up' : 'away',
+    postgres,
+    ...(reached !== undefined && { postgres_connections: reached }),
+    ...(files !== undefined && { files: files.full ? 'disk_full' : 'up' }),
+    draining: draining(),
+  };
 }
 
 /** Asks Postgres. Never rejects. */
@@ -75,16 +87,15 @@ export function healthRoutes(options: HealthOptions, whole?: WholeMachine): Publ
       const own = await askedHealth(options);
       if (whole === undefined) return readiness(own);
       const { nodes, processes } = await whole.health();
-      const ready = nodes.filter(isReady);
+      const ready = nodes.filter(({ status }) => status === 'ready');
       // One node that can serve is enough: the others get no connections, or can serve as well.
       return readiness(ready[0] ?? own, { processes: { ready: ready.length, of: processes } });
     },
   };
 }
 
-function readiness(health: Health, more: object = {}) {
-  const ready = isReady(health);
-  return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not_ready', ...health, ...more });
+function readiness(health: AskedHealth, more: object = {}) {
+  return json(health.status === 'ready' ? 200 : 503, { ...health, ...more });
 }
 
 export function metricsRoutes(

@@ -67,6 +67,10 @@ function readSettings(reader: Reader, env: Environment) {
   if (databaseDirectUrl !== null && databaseUrl === null) {
     reader.problem('PARLEY_DATABASE_DIRECT_URL has no effect without DATABASE_URL: set both or neither');
   }
+  const adminDatabaseUrl = reader.read('PARLEY_ADMIN_DATABASE_URL', kinds.POSTGRES_URL, null);
+  if (adminDatabaseUrl !== null && databaseUrl === null) {
+    reader.problem('PARLEY_ADMIN_DATABASE_URL has no effect without DATABASE_URL: set both or neither');
+  }
   const askedDemo = reader.read('PARLEY_DEMO', kinds.SWITCH, null);
   /** Whether to seed the demo account and to write demo.json. */
   const demo = askedDemo ?? databaseUrl === null;
@@ -87,6 +91,10 @@ function readSettings(reader: Reader, env: Environment) {
     ...readEmbedded(reader, env, { askedDemo, askedHost, databaseUrl, publicUrl, redisUrl }),
     /** For uses that need their own session; null if `databaseUrl` gives each connection one. */
     databaseDirectUrl,
+    /**
+     * The same database for `admin`, as a role with connections of its own; null for the node's.
+     */
+    adminDatabaseUrl,
     /** Whether a Postgres that may lose or damage data in a crash is used without a warning. */
     acceptsUnsafePostgres: reader.read('PARLEY_UNSAFE_POSTGRES', kinds.ACCEPTED, false),
     /** Null for the in-process engine. */

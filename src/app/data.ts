@@ -7,6 +7,7 @@ import { INDEXES } from '../core/tables/indexes.ts';
 import { Cursors } from '../edge/gateway/changes/cursors.ts';
 import { openDatabase } from '../platform/db/connection/database.ts';
 import { acquireNodeLock } from '../platform/db/connection/node-lock.ts';
+import { warnOfPlaces } from '../platform/db/connection/warn-of-places.ts';
 import { migrate } from '../platform/db/migration/migrate.ts';
 import { DueWatch } from '../platform/db/queue/due-watch.ts';
 import type { Hooks } from '../platform/hooks.ts';
@@ -40,8 +41,11 @@ export async function openData({ config, log, metrics, disposer }: PartOptions, 
   await migrate(database, INDEXES, log);
   if (!config.acceptsUnsafePostgres) await requireDurability(database, log);
   const mode = config.redisUrl === null ? 'exclusive' : 'shared';
-  const lock = await acquireNodeLock({ primary: database.direct, mode, log });
+  const onRefused = (error: unknown) => database.refused(error);
+  const lock = await acquireNodeLock({ primary: database.direct, mode, log, onRefused });
   disposer.add('lock', lock, (it) => it.close());
+  database.belongsTo(lock);
+  await warnOfPlaces(database, log);
   // Started after all parts have added to it. A look takes less on a pipelined connection than on
   // the pool, and no short query waits behind a delayed look.
   const watch = disposer.add('watch of due work', new DueWatch({ database: database.bulk, log }), (it) =>

@@ -55,6 +55,17 @@ export function createMetrics({ ofProcess = true } = {}) {
       'Time until the pool gave a connection to a prepared statement',
     ),
 
+    postgresConnections: gauge(
+      'parley_postgres_connections',
+      'Connections of all clients that count towards a limit (server, database, role), when they were last counted: at the start, and where Postgres refuses one',
+      ['limited_by'],
+    ),
+    postgresConnectionLimit: gauge(
+      'parley_postgres_connection_limit',
+      'The limits of these connections; absent where there is none',
+      ['limited_by'],
+    ),
+
     outboxPending: gauge('parley_outbox_pending', 'Committed events whose effects are not done yet'),
     outboxLagSeconds: gauge('parley_outbox_lag_seconds', 'Age of the oldest of them'),
     outboxDead: gauge(

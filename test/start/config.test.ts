@@ -17,6 +17,7 @@ t.test('an empty environment is a newcomer on their own machine', async (t) => {
     cells: [],
     databaseUrl: null,
     databaseDirectUrl: null,
+    adminDatabaseUrl: null,
     embeddedPostgres: null,
     productionSigns: [],
     acceptsUnsafePostgres: false,
@@ -96,6 +97,10 @@ const ACCEPTED: readonly (readonly [Environment, Partial<Config>])[] = [
   [
     { DATABASE_URL: 'postgres://pooler/x', PARLEY_DATABASE_DIRECT_URL: 'postgres://db/x' },
     { databaseUrl: 'postgres://pooler/x', databaseDirectUrl: 'postgres://db/x' },
+  ],
+  [
+    { DATABASE_URL: 'postgres://db/x', PARLEY_ADMIN_DATABASE_URL: 'postgres://a@db/x' },
+    { databaseUrl: 'postgres://db/x', adminDatabaseUrl: 'postgres://a@db/x' },
   ],
   [
     { DATABASE_URL: 'postgresql://db/x', PARLEY_DEMO: 'on' },
@@ -264,6 +269,7 @@ const SECRETS = [
   'ANTHROPIC_API_KEY',
   'DATABASE_URL',
   'OPENAI_API_KEY',
+  'PARLEY_ADMIN_DATABASE_URL',
   'PARLEY_AUDIT_KEY',
   'PARLEY_DATABASE_DIRECT_URL',
   'PARLEY_ENCRYPTION_KEY',
@@ -391,6 +397,7 @@ const REFUSED: readonly (readonly [Environment, ...RegExp[]])[] = [
   [{ PORT: '-1' }, /^PORT /],
   [{ PORT: '80.5' }, /^PORT /],
   [{ HOST: 'http://x' }, /^HOST /],
+  [{ PARLEY_ADMIN_DATABASE_URL: 'postgres://db/x' }, /^PARLEY_ADMIN_DATABASE_URL .* without DATABASE_URL/],
   [{ PARLEY_DATABASE_DIRECT_URL: 'postgres://db/x' }, /^PARLEY_DATABASE_DIRECT_URL .* without DATABASE_URL/],
   [{ DATABASE_URL: 'mysql://root:hunter2@db' }, /^DATABASE_URL must be postgres:\/\/.*$/],
   [{ PARLEY_PROCESSES: '2' }, /^PARLEY_PROCESSES: 2 processes need REDIS_URL/],

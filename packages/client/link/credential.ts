@@ -54,5 +54,5 @@ export function isVisible(value: unknown): value is string {
 /** Checks the characters, because fetch throws for characters that no header may have. */
 function requireToken(token: unknown): string {
   if (isVisible(token)) return token;
-  throw new TypeError(`The token must be a string without blanks, not ${typeof token}.`);
+  throw new TypeError(`The token is no string, is empty or has blanks: ${typeof token}.`);
 }

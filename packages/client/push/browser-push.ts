@@ -110,7 +110,7 @@ export async function unregister(fetch: Fetch, actor: string | undefined): Promi
 function browser(): Browser {
   const browser: Partial<Browser> = globalThis as object;
   if (browser.navigator?.serviceWorker !== undefined) return browser as Browser;
-  throw new TypeError('Web push needs service workers, and a page over https:.');
+  throw new TypeError('Web push needs service workers and https:.');
 }
 
 function kept(): Kept | undefined {

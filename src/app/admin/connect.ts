@@ -8,11 +8,11 @@ import type { Config } from '../config.ts';
 
 /**
  * Opens the database of an installation, with the schema of this version. It is that of
- * DATABASE_URL, else the embedded Postgres of a Parley that runs on the same data directory, else
- * that Postgres, started for the duration.
+ * PARLEY_ADMIN_DATABASE_URL, else of DATABASE_URL, else the embedded Postgres of a Parley that runs
+ * on the same data directory, else that Postgres, started for the duration.
  */
 export async function connect(
-  config: OwnDatabase & Pick<Config, 'databaseUrl' | 'databaseDirectUrl'>,
+  config: OwnDatabase & Pick<Config, 'databaseUrl' | 'databaseDirectUrl' | 'adminDatabaseUrl'>,
   log: Logger,
   disposer: Disposer,
   {
@@ -20,8 +20,9 @@ export async function connect(
     hooks,
   }: { readonly connections?: number | undefined; readonly hooks?: Hooks | undefined } = {},
 ): Promise<Database> {
-  const url = config.databaseUrl ?? (await embeddedUrl(config, log, disposer));
-  const directUrl = config.databaseDirectUrl ?? undefined;
+  const { adminDatabaseUrl } = config;
+  const url = adminDatabaseUrl ?? config.databaseUrl ?? (await embeddedUrl(config, log, disposer));
+  const directUrl = adminDatabaseUrl === null ? (config.databaseDirectUrl ?? undefined) : undefined;
   const database = await openDatabase({ url, directUrl, log, hooks, maxConnections: connections });
   disposer.add('database', database, (it) => it.close());
   // The first account of a new deployment may be made before its first start.

@@ -1,12 +1,12 @@
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
-import type { Health, HealthOfAll } from '../../api/health.ts';
+import type { AskedHealth, HealthOfAll } from '../../api/health.ts';
 
 /** The metrics of one process, as prom-client has them as JSON. */
 export type MetricsOfProcess = MetricObjectWithValues<MetricValue<string>>[];
 
 /** The answers of one node to the supervisor, and of the supervisor about all nodes. */
 export interface Answers {
-  readonly health: { readonly ofNode: Health; readonly ofAll: HealthOfAll };
+  readonly health: { readonly ofNode: AskedHealth; readonly ofAll: HealthOfAll };
   /** `ofAll`: text for `/metrics`. */
   readonly metrics: { readonly ofNode: MetricsOfProcess; readonly ofAll: string };
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Health, HealthOfAll, WholeMachine } from '../../api/health.ts';
+import type { AskedHealth, HealthOfAll, WholeMachine } from '../../api/health.ts';
 import type { Answers, Assignment, MetricsOfProcess, Subject, ToNode, ToSupervisor } from './messages.ts';
 import { Questions } from './questions.ts';
 
@@ -13,7 +13,7 @@ export interface SupervisionListener {
 
 /** A node's own answers, which the answers for all nodes include. */
 export interface NodeAnswers {
-  health(): Promise<Health>;
+  health(): Promise<AskedHealth>;
   metrics(): Promise<MetricsOfProcess>;
 }
 

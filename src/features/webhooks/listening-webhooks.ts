@@ -1,6 +1,5 @@
 import { filtersOf } from '@parley/protocol/event-areas.ts';
 import { covers, keptVersion, type Version } from '@parley/protocol/versions.ts';
-import { WEBHOOK_EVENT_SINCE } from '@parley/protocol/webhook-events.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { WebhookRow } from './webhook-store.ts';
@@ -44,10 +43,15 @@ export function wants(
 ): boolean {
   if (isDirect && !include_direct) return false;
   if (filters.has(type)) return true;
-  const since = WEBHOOK_EVENT_SINCE[type];
+  const since = SINCE[type];
   if (since !== undefined && !covers(version, since)) return false;
   return filtersOf(type).some((filter) => filters.has(filter));
 }
+
+/** The first version of events that are newer than webhooks: areas of earlier versions lack them. */
+const SINCE: Readonly<Record<string, Version>> = {
+  'message.question_ended': '1.5.harbor-preview.1',
+};
 
 const READ = statement<
   [],

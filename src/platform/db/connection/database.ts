@@ -7,22 +7,25 @@ import { KeyedQueue } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { Schema } from '../tables/schema.ts';
+import { ConnectionPool, openPool } from './connection-pool.ts';
 import { type CopyField, CopyIn, copyRows } from './copy-in.ts';
 import type { Db, OutboxRecord, OutboxRow, Tx } from './handle.ts';
-import { PipelinedConnection } from './pipelined-connection.ts';
+import { PipelinedConnection, type PipelinedConnectionOptions } from './pipelined-connection.ts';
+import { Places } from './places.ts';
 import { Primary } from './primary.ts';
 import { requireServer } from './server-version.ts';
 import { placeOf, serversOf } from './servers.ts';
-import { bindable, type Statement, type Value } from './statement.ts';
+import { bindable, type Statement, statement, type Value } from './statement.ts';
 import { LatestTimeline } from './timeline.ts';
 import {
   CACHED_PLAN_CHANGED,
   codeOf,
+  DatabaseUnavailableError,
   isFenced,
   isUnavailable,
-  READ_ONLY,
   Shortage,
   type ShortageKind,
+  TOO_MANY,
   wrapUnavailable,
 } from './unavailable.ts';
 
@@ -37,7 +40,10 @@ export interface DatabaseOptions {
   /** Hooks that its handles carry. Without them, asking for hooks throws. */
   readonly hooks?: Hooks | undefined;
   /** Metrics of statements and errors. */
-  readonly metrics?: Pick<Metrics, 'statements' | 'postgresErrors' | 'postgresPoolWait'>;
+  readonly metrics?: Pick<
+    Metrics,
+    'statements' | 'postgresErrors' | 'postgresPoolWait' | 'postgresConnections' | 'postgresConnectionLimit'
+  >;
   /** Size of the pool; the pipelined connections come in addition. Default 9. */
   readonly maxConnections?: number | undefined;
   /** Number of processes on this machine that share the connections of one process. Default 1. */
@@ -50,12 +56,13 @@ export interface DatabaseOptions {
 
 /**
  * Connects. Rejects with one line, without the password: at once if Postgres refuses, after
- * `patienceMs` if it does not answer in time, as on a busy machine.
+ * `patienceMs` if it does not answer in time, as on a busy machine, or has no connection left.
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const database = await connect(options);
   try {
     database.serverVersion = await requireServer(database, options);
+    await database.places.count(database.pipeline);
     return database;
   } catch (error) {
     await database.close();
@@ -78,20 +85,20 @@ async function connect(options: DatabaseOptions): Promise<Database> {
       const reason = NO_PASSWORD.test(message)
         ? 'it asks for a password, and the URL has none'
         : message.replace(/^Postgres is unavailable: /, '');
+      const isFull = codeOf(cause) === TOO_MANY;
       // The messages of `pg` when `connectionTimeoutMillis` has passed.
-      if (!TIMED_OUT.test(reason) || performance.now() > deadlineMs) {
+      if (!(isFull || TIMED_OUT.test(reason)) || performance.now() > deadlineMs) {
         throw new Error(`cannot reach Postgres at ${placeOf(options.url)}: ${reason}`, { cause });
       }
-      if (attempt === 1)
-        options.log.warn(
-          { reason, patience_ms: patienceMs },
-          'Postgres does not answer in time: trying again',
-        );
+      if (attempt === 1) options.log.warn({ reason, patience_ms: patienceMs }, isFull ? FULL : LATE);
+      if (isFull) await delay(restMs());
     }
   }
 }
 
 const PATIENCE_MS = 10_000;
+const LATE = 'Postgres does not answer in time: trying again';
+const FULL = 'Postgres has no connection left: trying again';
 /** Of `pg`, where a server asks for a password. */
 const NO_PASSWORD = /client password must be a string/;
 const TIMED_OUT = /timeout expired|Query read timeout/;
@@ -106,7 +113,7 @@ export class Database implements Db {
   serverVersion = '';
   /** How busy this node is, for work that no request waits for. */
   readonly load = new Load();
-  readonly pool: pg.Pool;
+  readonly #connections: ConnectionPool;
   readonly kysely: Kysely<Schema>;
   readonly pipeline: PipelinedConnection;
   /**
@@ -127,13 +134,17 @@ export class Database implements Db {
    * never for acknowledged writes. If a write survives a crash, so do all that committed before it.
    */
   readonly relaxed: PipelinedConnection;
+  /** All connections outside the pools. */
+  readonly pipelines: readonly PipelinedConnection[];
   /** For work that needs a session of its own. */
   readonly direct: Primary;
   readonly #primary: Primary;
   #onCommitted: ((rows: readonly OutboxRow[]) => void) | undefined;
   #onJobAdded: ((inMs: number) => void) | undefined;
-  readonly #clients = new Set<pg.Client>();
   readonly #shortage = new Shortage();
+  #lock: { readonly held: boolean } | undefined;
+  /** Whether Postgres has refused connections lately. */
+  readonly places: Places;
   readonly #metrics: DatabaseOptions['metrics'];
   readonly #hooks: Hooks | undefined;
 
@@ -141,61 +152,54 @@ export class Database implements Db {
     const { url, directUrl, log, metrics, processes = 1, queryTimeoutMs = 10_000 } = options;
     this.#metrics = metrics;
     this.#hooks = options.hooks;
+    this.places = new Places({ log, metrics, onOver: () => this.#connections.restore() });
     const isPooled = directUrl !== undefined;
     const latest = new LatestTimeline();
     const isChecked = [url, directUrl ?? url].some((one) => serversOf(one).isPrimaryWanted);
     this.#primary = new Primary({ url, log, isPooled, isChecked, latest });
     this.direct = isPooled ? new Primary({ url: directUrl, log, isChecked, latest }) : this.#primary;
-    this.pool = this.#openPool(options, this.#primary);
-    this.kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: this.pool }) });
-    const connect = (settings?: Readonly<Record<string, string>>, gather?: number) =>
+    this.#connections = new ConnectionPool({
+      primary: this.#primary,
+      log,
+      size: shareOf(options.maxConnections ?? 9, processes, LEAST_POOL),
+      queryTimeoutMs,
+      refusal: () => this.#refusal(this.#hasOwn),
+      onFull: (error) => this.refused(error),
+    });
+    this.kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: this.#connections }) });
+    const connect = (more: Partial<PipelinedConnectionOptions>) =>
       new PipelinedConnection({
         primary: this.#primary,
         log,
         queryTimeoutMs,
-        settings,
-        gather,
         onStatement: (name) => this.#countStatement(name),
         onError: (error) => void this.#failed(error),
         // Otherwise the others might wait a second, and reads fail although sends succeed.
-        onRestored: () => this.#retryNow(),
+        onRestored: () => this.#restored(),
+        onNotRestored: (error) => {
+          if (codeOf(error) === TOO_MANY) this.refused(error);
+          // It cannot be reached, whatever its limits.
+          else this.places.forget();
+        },
+        ...more,
       });
-    this.pipeline = connect();
-    this.readers = Array.from({ length: shareOf(READERS, processes) }, () =>
-      connect(READER_SETTINGS, GATHERED_READS),
-    );
-    this.checks = connect(READER_SETTINGS, GATHERED_READS);
-    this.bulk = connect(READER_SETTINGS);
-    this.writers = Array.from({ length: shareOf(WRITERS, processes) }, () => connect(WRITER_SETTINGS));
-    this.relaxed = connect({ synchronous_commit: 'off' });
+    const writing = (settings?: Readonly<Record<string, string>>) =>
+      connect({ settings, refusal: () => this.#refusal(this.connected) });
+    const reading = { settings: READER_SETTINGS, gather: GATHERED_READS };
+    this.pipeline = writing();
+    this.readers = Array.from({ length: shareOf(READERS, processes) }, () => connect(reading));
+    this.checks = connect(reading);
+    this.bulk = connect({ settings: READER_SETTINGS });
+    this.writers = Array.from({ length: shareOf(WRITERS, processes) }, () => writing(WRITER_SETTINGS));
+    this.relaxed = writing({ synchronous_commit: 'off' });
+    const { pipeline, readers, checks, bulk, writers, relaxed } = this;
+    this.pipelines = [pipeline, ...readers, checks, bulk, ...writers, relaxed];
     this.#primary.onFound = () => this.#retryNow();
   }
 
-  #openPool(
-    { log, maxConnections = 9, processes = 1, queryTimeoutMs = 10_000 }: DatabaseOptions,
-    primary: Primary,
-  ): pg.Pool {
-    const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
-    const config = primary.connectionOptions({ statementTimeoutMs, queryTimeoutMs });
-    const pool = new pg.Pool({
-      ...config,
-      max: shareOf(maxConnections, processes, LEAST_POOL),
-      idleTimeoutMillis: 30_000,
-    });
-    surviveLostClients(pool);
-    pool.on('error', (error) => {
-      // The pool ends before its sockets, on which a Postgres that stops later may still report it.
-      if (!pool.ending) log.warn({ reason: error.message }, 'lost an idle connection to Postgres');
-    });
-    pool.on('connect', (client) => {
-      this.#clients.add(client);
-      // Ends the connection and not one query, so that the pool drops it after any kind of use.
-      client.connection.on('errorMessage', ({ code }: pg.DatabaseError) => {
-        if (code === READ_ONLY) client.connection.stream.destroy();
-      });
-      client.on('end', () => this.#clients.delete(client));
-    });
-    return pool;
+  /** The pool below `connections`, without their rules. */
+  get pool(): pg.Pool {
+    return this.#connections.pool;
   }
 
   /** The primaries of its URLs: one, or two with a direct URL. */
@@ -207,19 +211,62 @@ export class Database implements Db {
     return given(this.#hooks);
   }
 
+  #restored(): void {
+    this.#retryNow();
+    // Refused writes do not ask the pool, which may be what is missing.
+    if (!this.connected && this.#hasOwn) void this.query(ANY).catch(() => {});
+  }
+
   #retryNow(): void {
     for (const pipeline of this.pipelines) pipeline.retryNow();
   }
 
-  /** All connections outside the pools. */
-  get pipelines(): readonly PipelinedConnection[] {
-    const { pipeline, readers, checks, bulk, writers, relaxed } = this;
-    return [pipeline, ...readers, checks, bulk, ...writers, relaxed];
+  /** Whether it can serve: it has all of its own connections, and the pool is not without any. */
+  get connected(): boolean {
+    return this.#hasOwn && !this.#connections.isStarved;
   }
 
-  /** Whether all pipelined connections are connected. */
-  get connected(): boolean {
-    return this.pipelines.every((pipeline) => pipeline.connected);
+  /** Whether it has all connections but those of the pool. */
+  get #hasOwn(): boolean {
+    return this.#lock?.held !== false && this.pipelines.every((pipeline) => pipeline.connected);
+  }
+
+  /** Makes the node's lock one of the own connections. */
+  belongsTo(lock: { readonly held: boolean }): void {
+    this.#lock = lock;
+  }
+
+  /** The connections that it may have at the same time. */
+  get mostConnections(): number {
+    return this.pipelines.length + this.#connections.size + (this.#lock === undefined ? 0 : 1);
+  }
+
+  /**
+   * Returns why nothing is written, undefined if something is. A node that cannot serve
+   * acknowledges nothing: what follows from a write may need the connection that is missing.
+   */
+  #refusal(isOpen: boolean): DatabaseUnavailableError | undefined {
+    if (isOpen) return undefined;
+    return new DatabaseUnavailableError(
+      this.places.isReached
+        ? 'Postgres has no connection left for this node'
+        : 'a connection to Postgres is being restored',
+    );
+  }
+
+  /**
+   * Gives back as little as lets nodes serve: first the pool stops to grow and gives back what is
+   * idle; a node that cannot serve then gives back everything for a while, so that another one,
+   * which lacks less, can.
+   */
+  #makeRoom(error: unknown): void {
+    this.places.refused(error, this.checks);
+    const isWhole = this.connected;
+    const isEmpty = this.#connections.isEmpty;
+    this.#connections.shrink(isWhole ? LEAST_POOL : 0);
+    if (isWhole || !isEmpty || this.pipelines.every(({ connected }) => !connected)) return;
+    const ms = restMs();
+    for (const pipeline of this.pipelines) pipeline.rest(ms);
   }
 
   /** The next of `readers`, for statements certain to be short, such as a page off an index. */
@@ -242,7 +289,7 @@ export class Database implements Db {
       let client: pg.PoolClient | undefined;
       try {
         const beganMs = performance.now();
-        client = await this.pool.connect();
+        client = await this.#connections.connect();
         this.#metrics?.postgresPoolWait.observe((performance.now() - beganMs) / 1_000);
         const { rows } = await client.query(query);
         client.release();
@@ -253,7 +300,7 @@ export class Database implements Db {
         const isOutdated = codeOf(error) === CACHED_PLAN_CHANGED;
         // pool.query() would discard the connection after any error, even after a unique violation.
         client?.release(isOutdated || isBroken(error));
-        if (!isOutdated || attempt > this.pool.options.max) throw this.#failed(error);
+        if (!isOutdated || attempt > this.#connections.size) throw this.#failed(error);
       }
     }
   }
@@ -267,6 +314,13 @@ export class Database implements Db {
     return this.#shortage.current;
   }
 
+  /**
+   * Takes back connections because Postgres has refused one, also one that was opened elsewhere.
+   */
+  refused(error: unknown): void {
+    this.#failed(error);
+  }
+
   /** Counts the error and returns it in the form for callers. */
   #failed(error: unknown): unknown {
     const result = wrapUnavailable(error);
@@ -274,6 +328,7 @@ export class Database implements Db {
     const code = codeOf(error) || (isUnavailable(result) ? 'connection' : '');
     if (code !== '') this.#metrics?.postgresErrors.inc({ code });
     this.#shortage.record(code);
+    if (code === TOO_MANY) this.#makeRoom(error);
     return result;
   }
 
@@ -314,8 +369,7 @@ export class Database implements Db {
   /** Runs Kysely on a separate connection without a time limit, for migrations. */
   async withoutTimeLimit<T>(run: (kysely: Kysely<Schema>) => Promise<T>): Promise<T> {
     const limits = { statementTimeoutMs: 0, queryTimeoutMs: 0 };
-    const pool = new pg.Pool({ ...this.direct.connectionOptions(limits), max: 1 });
-    surviveLostClients(pool);
+    const pool = openPool({ ...this.direct.connectionOptions(limits), max: 1 });
     try {
       return await run(new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) }));
     } catch (error) {
@@ -327,19 +381,13 @@ export class Database implements Db {
 
   /** Waits for running statements, two seconds at most. */
   async close(): Promise<void> {
-    if (this.pool.ending) return;
-    const timer = setTimeout(() => {
-      for (const client of this.#clients) client.connection.stream.destroy();
-    }, 2_000);
-    // A client that is held but unused would keep the pool from ending: it is not awaited.
-    const patience = new AbortController();
+    if (this.#connections.ending) return;
+    this.places.forget();
     await Promise.all([
       ...this.primaries.map((primary) => primary.close()),
       ...this.pipelines.map((pipeline) => pipeline.close()),
-      Promise.race([this.pool.end(), delay(2_500, undefined, { signal: patience.signal }).catch(() => {})]),
+      this.#connections.end(),
     ]);
-    patience.abort();
-    clearTimeout(timer);
   }
 }
 
@@ -347,6 +395,13 @@ export class Database implements Db {
 function shareOf(connections: number, processes: number, least = 1): number {
   return Math.max(Math.min(least, connections), Math.ceil(connections / processes));
 }
+
+/** Returns the milliseconds after which a node without places tries again, apart from others. */
+function restMs(): number {
+  return 250 + Math.random() * 1_750;
+}
+
+const ANY = statement<[], object>('pool-is-back')`SELECT`;
 
 /** Room for a transaction and for one statement beside it. */
 const LEAST_POOL = 2;
@@ -376,12 +431,6 @@ const WRITERS = 3;
 /** Returns whether the connection must not be used again. */
 function isBroken(error: unknown): boolean {
   return !(error instanceof pg.DatabaseError) || (isUnavailable(error) && !isFenced(error));
-}
-
-/** Adds the listener that pg-pool lacks on checked-out clients: errors would end the process. */
-function surviveLostClients(pool: pg.Pool): void {
-  pool.on('error', () => undefined);
-  pool.on('connect', (client) => client.on('error', () => undefined));
 }
 
 /**

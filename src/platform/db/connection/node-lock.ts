@@ -3,6 +3,7 @@ import pg from 'pg';
 import { pauseMs } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import type { Primary } from './primary.ts';
+import { codeOf, TOO_MANY } from './unavailable.ts';
 
 export interface NodeLockOptions {
   /** The primary of an address that gives each connection a session. */
@@ -10,6 +11,8 @@ export interface NodeLockOptions {
   /** `shared` for a node with Redis, else `exclusive`: several nodes on a database need Redis. */
   readonly mode: 'exclusive' | 'shared';
   readonly log: Logger;
+  /** Called when Postgres has no place for the connection. */
+  readonly onRefused?: (error: unknown) => void;
   /** Milliseconds of retries before the lock counts as another node's. Default 3,000. */
   readonly patienceMs?: number | undefined;
 }
@@ -22,11 +25,17 @@ export async function acquireNodeLock(options: NodeLockOptions): Promise<NodeLoc
   const lock = new NodeLock(options);
   const deadline = Date.now() + (options.patienceMs ?? 3_000);
   try {
-    while (!(await lock.tryToAcquire())) {
-      if (Date.now() >= deadline) throw new Error(REFUSALS[options.mode]);
+    for (;;) {
+      let failure = new Error(REFUSALS[options.mode]);
+      try {
+        if (await lock.tryToAcquire()) return lock;
+      } catch (error) {
+        if (!lock.isRefused(error)) throw error;
+        failure = error as Error;
+      }
+      if (Date.now() >= deadline) throw failure;
       await delay(100);
     }
-    return lock;
   } catch (error) {
     await lock.close();
     throw error;
@@ -70,13 +79,20 @@ export class NodeLock {
     const client = this.#client;
     const wanted =
       this.#options.mode === 'exclusive' ? 'pg_try_advisory_lock' : 'pg_try_advisory_lock_shared';
-    const { rows } = await client.query<{ held: boolean }>(`SELECT ${wanted}($1, $2) AS held`, LOCK);
+    const { rows } = await client.query<{ held: boolean }>(`SELECT ${wanted}($1, $2) AS held`, [...LOCK]);
     const held = rows[0]?.held === true && this.#client === client;
     if (held) {
       this.#held = true;
       this.#again(pauseMs(CHECK_MS));
     }
     return held;
+  }
+
+  /** Returns whether Postgres had no place for the connection, after having said so. */
+  isRefused(error: unknown): boolean {
+    const isIt = codeOf(error) === TOO_MANY;
+    if (isIt) this.#options.onRefused?.(error);
+    return isIt;
   }
 
   /** Releases the lock. */
@@ -136,8 +152,9 @@ export class NodeLock {
       }
       if (await this.tryToAcquire()) this.#options.log.info('holding the lock on the database again');
       else this.#again(RETRY_MS);
-    } catch {
+    } catch (error) {
       if (this.#closed) return;
+      this.isRefused(error);
       if (client !== undefined && this.#client === client) this.#lost(client);
       else this.#again(RETRY_MS);
     }
@@ -149,4 +166,4 @@ const CHECK_MS = 2_000;
 const ANSWER_MS = 3_000;
 const RETRY_MS = 200;
 /** Two arbitrary numbers, equal in every Parley: the lock is the database's, not the server's. */
-const LOCK = [0x7061726c, 0x6579];
+export const LOCK = [0x7061726c, 0x6579] as const;

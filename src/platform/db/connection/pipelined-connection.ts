@@ -14,6 +14,10 @@ export interface PipelinedConnectionOptions {
   readonly onError?: (error: unknown) => void;
   /** Called when a lost connection is restored. */
   readonly onRestored?: () => void;
+  /** Called with the error of each attempt to restore a lost connection. */
+  readonly onNotRestored?: (error: unknown) => void;
+  /** Returns why queries are refused although this connection is there. Nothing by default. */
+  readonly refusal?: () => DatabaseUnavailableError | undefined;
   /** Milliseconds until an unanswered query rejects and the connection closes. Default 10,000. */
   readonly queryTimeoutMs?: number | undefined;
   /** Further settings of the session, by name. */
@@ -41,6 +45,10 @@ export class PipelinedConnection implements Querier {
   #current: Session | undefined;
   #closed = false;
   #retry: NodeJS.Timeout | undefined;
+  /** Whether it was given back, and is not to be opened before its time. */
+  #isResting = false;
+  /** The number of the last attempt to connect. Earlier ones are void. */
+  #attempt = 0;
   #backoffMs = MIN_BACKOFF_MS;
 
   constructor(options: PipelinedConnectionOptions) {
@@ -66,7 +74,18 @@ export class PipelinedConnection implements Querier {
 
   /** Reconnects at once if the connection is lost: Postgres is back. */
   retryNow(): void {
-    if (this.#retry !== undefined) this.#reconnect();
+    if (this.#retry !== undefined && !this.#isResting) this.#reconnect();
+  }
+
+  /** Gives the connection back for a while, behind the queries in progress. */
+  rest(ms: number): void {
+    if (this.#closed) return;
+    const session = this.#current;
+    this.#current = undefined;
+    this.#attempt += 1;
+    this.#isResting = true;
+    this.#reconnectLater(ms);
+    void session?.end();
   }
 
   async query<Params extends readonly Value[], Row extends object>(
@@ -78,6 +97,8 @@ export class PipelinedConnection implements Querier {
     const session = this.#current;
     try {
       if (session === undefined) throw this.#unavailable();
+      const refusal = this.#options.refusal?.();
+      if (refusal !== undefined) throw refusal;
       return (await session.query(statement, bound)) as Row[];
     } catch (error) {
       if (codeOf(error) === READ_ONLY) session?.destroy();
@@ -91,6 +112,7 @@ export class PipelinedConnection implements Querier {
   /** Waits for the queries in progress, two seconds at most. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#attempt += 1;
     clearTimeout(this.#retry);
     this.#retry = undefined;
     const session = this.#current;
@@ -107,11 +129,20 @@ export class PipelinedConnection implements Querier {
     );
   }
 
-  async #connect(): Promise<void> {
-    const session = await Session.open(this.#session);
-    if (this.#closed) return session.end();
-    this.#current = session;
+  /** Resolves with false if the connection was closed or given back while it was opened. */
+  async #connect(): Promise<boolean> {
+    this.#attempt += 1;
+    const attempt = this.#attempt;
+    try {
+      const session = await Session.open(this.#session);
+      if (attempt === this.#attempt) this.#current = session;
+      else void session.end();
+    } catch (error) {
+      if (attempt === this.#attempt) throw error;
+    }
+    if (attempt !== this.#attempt) return false;
     this.#backoffMs = MIN_BACKOFF_MS;
+    return true;
   }
 
   #lost(reason: Error): void {
@@ -120,21 +151,25 @@ export class PipelinedConnection implements Querier {
     this.#reconnectLater();
   }
 
-  #reconnectLater(): void {
-    this.#retry = setTimeout(() => this.#reconnect(), this.#backoffMs);
+  #reconnectLater(ms = this.#backoffMs): void {
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => this.#reconnect(), ms);
     this.#backoffMs = Math.min(this.#backoffMs * 2, MAX_BACKOFF_MS);
   }
 
   #reconnect(): void {
     clearTimeout(this.#retry);
     this.#retry = undefined;
+    this.#isResting = false;
     this.#connect().then(
-      () => {
+      (isBack) => {
+        if (!isBack) return;
         this.#options.log.info('the pipelined connection to Postgres is back');
         this.#options.onRestored?.();
       },
-      () => {
-        if (!this.#closed) this.#reconnectLater();
+      (error: unknown) => {
+        this.#reconnectLater();
+        this.#options.onNotRestored?.(error);
       },
     );
   }

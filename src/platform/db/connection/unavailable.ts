@@ -65,6 +65,9 @@ const UNAVAILABLE_MESSAGE =
  */
 export const READ_ONLY = '25006';
 
+/** SQLSTATE of a connection beyond a limit of the server, the database or the role. */
+export const TOO_MANY = '53300';
+
 /** SQLSTATE of a prepared statement whose columns a migration has changed; nothing was run. */
 export const CACHED_PLAN_CHANGED = '0A000';
 
@@ -75,12 +78,11 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
 }
 
 /** A resource that Postgres has run out of (SQLSTATE class 53); reads may still work. */
-export type ShortageKind = 'disk_full' | 'out_of_memory' | 'too_many_connections';
+export type ShortageKind = 'disk_full' | 'out_of_memory';
 
 const KINDS: Readonly<Record<string, ShortageKind>> = {
   '53100': 'disk_full',
   '53200': 'out_of_memory',
-  '53300': 'too_many_connections',
 };
 
 /** Milliseconds without an error after which a shortage counts as over: nothing signals its end. */
