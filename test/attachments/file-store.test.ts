@@ -230,7 +230,7 @@ t.test('HEAD, and pages of allowed origins', async (t) => {
   t.strictSame(headers, {
     'access-control-allow-origin': 'https://app.example',
     'access-control-expose-headers':
-      'Deprecation, Idempotent-Replayed, Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Request-Id, Retry-After, Sunset',
+      'Deprecation, Idempotent-Replayed, Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Request-Id, Retry-After, Sunset, WWW-Authenticate',
     'cache-control': 'private, max-age=750, immutable',
     // fetch asks for the end of the connection behind a HEAD.
     connection: 'close',

@@ -48,7 +48,9 @@ export function wants(
   return filtersOf(type).some((filter) => filters.has(filter));
 }
 
-/** The first version of events that are newer than webhooks: areas of earlier versions lack them. */
+/**
+ * The first version of events that are newer than webhooks: areas of earlier versions lack them.
+ */
 const SINCE: Readonly<Record<string, Version>> = {
   'message.question_ended': '1.5.harbor-preview.1',
 };
