@@ -58,6 +58,6 @@ function languageOf(page: Page): Promise<string> {
 
 /** Returns the languages whose texts the page has loaded, one for each file. */
 function loadedTexts(page: Page): Promise<string[]> {
-  return page.evaluate(`performance.getEntriesByType('resource')
-    .flatMap(({ name }) => /\\/(de|en)-[\\w-]+\\.js$/.exec(name)?.[1] ?? [])`);
+  return page.evaluate(`[...new Set(performance.getEntriesByType('resource').map(({ name }) => name))]
+    .flatMap((name) => /\\/(de|en)-[\\w-]+\\.js$/.exec(name)?.[1] ?? [])`);
 }
