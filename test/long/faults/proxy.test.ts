@@ -21,7 +21,7 @@ t.test('without faults every byte passes, both ways, and so does the end', async
   await once(client.socket, 'close');
   t.ok(Buffer.concat(client.received).equals(sent));
   await until(() => proxy.open === 0, { what: 'nothing to be left' });
-  t.strictSame(proxy.counts, { cut: 0, dropped: 0, held: 0, lost: 0 });
+  t.strictSame(proxy.counts, { cut: 0, refused: 0, dropped: 0, held: 0, lost: 0 });
 });
 
 t.test('a delay holds every byte and keeps their order', async (t) => {
