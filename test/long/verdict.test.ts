@@ -72,7 +72,8 @@ t.test('what is no matter of luck fails the verdict, and every kind is told', as
     'FAILED: test/always.test.ts: a rule › is kept',
     'FAILED: test/crash.test.ts: it was ended by SIGKILL',
     'FAILED: test/exits.test.ts: a › test unfinished',
-    'FAILED: test/missing.test.ts: it ended with exit code 1 and without a summary',
+    // A file that is ended for its time ends tap's run too, which may lose the file behind it.
+    /FAILED: test\/missing\.test\.ts: it (ended with exit code 1 and without a summary|has no result)/,
     'FAILED: test/hangs.test.ts: it was ended by SIG',
     'FAILED: test/access/first.test.ts: a rule › is kept',
     'FAILED: test/seeded.test.ts: a rule › is kept',
